@@ -77,8 +77,8 @@ void *cm_analyser_state(cm_analyser *a, int i) { return a->states + (size_t)i * 
 
 /* ---- searching ---- */
 
-/* After the end there is nothing to search: what the search made of such a position is not shown. */
-static void clear_ended(cm_analyser *a, int i) {
+/* Where nothing was searched: as after the end of a game, where what the search made of it is not shown. */
+static void clear(cm_analyser *a, int i) {
     size_t width = (size_t)a->env->spec.actions, first = (size_t)i * width;
     memset(a->prior + first, 0, width * sizeof(float));
     memset(a->q + first, 0, width * sizeof(float));
@@ -96,15 +96,20 @@ static cm_status search(cm_analyser *a, cm_planner *planner, int first, int coun
         cm_planner_place(planner, k, env, state);
         cm_env_legal(env, state, a->legal + offset + (size_t)k * width);
     }
-    cm_roots roots = {.count = count, .legal = env->def->legal ? a->legal + offset : NULL};
+    const cm_roots roots = {.count = count, .legal = env->def->legal ? a->legal + offset : NULL};
     cm_search_result result = {
         .visits = a->visits + offset, .value = a->value + first, .qvalues = a->q + offset, .action = a->action + first};
-    CM_TRY(cm_planner_run(planner, &roots, &result));
+    const cm_status status = cm_planner_run(planner, &roots, &result);
+    if (status != CM_OK && (status != CM_ERR_INTERRUPTED || cm_planner_simulations(planner) == 0)) return status;
     CM_TRY(cm_planner_priors(planner, count, a->prior + offset));
     for (int k = 0; k < count; k++) {
-        if (cm_env_ended(cm_analyser_state(a, first + k))) clear_ended(a, first + k);
+        if (cm_env_ended(cm_analyser_state(a, first + k))) clear(a, first + k);
     }
-    return CM_OK;
+    return status;
+}
+
+void cm_analyser_heed(cm_analyser *a, const cm_stop *stop) {
+    for (int i = 0; i < a->planners; i++) cm_planner_heed(a->planner[i], stop);
 }
 
 /* The positions are divided evenly, so that no planner waits while another has all of them. */
@@ -122,6 +127,7 @@ cm_status cm_analyser_run(cm_analyser *a, int count) {
         return cm_fail(CM_ERR_INPUT, "analysis: 1 to %d positions are possible here, got %d", capacity, count);
     }
     a->count = count;
+    for (int i = 0; i < count; i++) clear(a, i);
     return cm_pool_run(a->pool, a->planners, run_task, a);
 }
 

@@ -26,7 +26,7 @@ typedef struct cm_analysis {
     const int32_t *visits; /* simulations through each action; sum to N */
     const float *q;        /* reward + discount * value of each action, 0 where not visited */
     float value;           /* mean of the returns of the search; 0 after the end, when none is to come */
-    int32_t action;        /* what the agent plays, without noise; CM_NO_ACTION after the end */
+    int32_t action;        /* what the agent plays, without noise; CM_NO_ACTION after the end, and if it is not known */
 } cm_analysis;
 
 /* Whether the search could choose the action. */
@@ -48,7 +48,11 @@ int cm_analyser_capacity(const cm_analyser *analyser); /* positions of one run, 
 /* State block of position i in [0, capacity), [spec.state_size], to be filled by the caller; run leaves it alone. */
 void *cm_analyser_state(cm_analyser *analyser, int i);
 
-/* Analyses positions 0 .. count-1. Errors: those of the search. */
+/* From now on, until the next call: once `stop` (borrowed; NULL, as at first: never) is asked a run ends soon. */
+void cm_analyser_heed(cm_analyser *analyser, const cm_stop *stop);
+
+/* Analyses positions 0 .. count-1. Errors: those of the search. CM_ERR_INTERRUPTED: it was asked to end, and what is
+ * there of each position is of fewer than N simulations, or of none, as after the end of a game. */
 cm_status cm_analyser_run(cm_analyser *analyser, int count) CM_MUST_USE;
 
 /* The answer for position i of the last run. */

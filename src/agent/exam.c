@@ -21,9 +21,10 @@ typedef struct room {
     cm_player *player;
     const cm_match_shape *shape;
     cm_tally *tally;
+    const cm_stop *stop;
     cm_arena arena; /* of all arrays, owned */
     desk *desks;    /* [lanes] */
-    int32_t *moves; /* [positions] the player's */
+    int32_t *moves; /* [positions] the player's; -1: it was not asked */
 } room;
 
 static void take(room *r, bool fill) {
@@ -52,8 +53,13 @@ static cm_status ask(const room *r, int lane, int first, int count) {
         d->key[k] = cm_key_make(0, CM_RNG_EVALUATE, (uint64_t)(first + k));
         d->step[k] = (uint64_t)r->solved->ply[first + k];
     }
-    const cm_turn turn = {
-        .lane = lane, .count = count, .states = d->state, .keys = d->key, .steps = d->step, .actions = d->action};
+    const cm_turn turn = {.lane = lane,
+                          .count = count,
+                          .states = d->state,
+                          .keys = d->key,
+                          .steps = d->step,
+                          .actions = d->action,
+                          .stop = r->stop};
     CM_TRY(r->player->choose(r->player, &turn));
     cm_tally_add(r->tally, count, 0);
     memcpy(r->moves + first, d->action, (size_t)count * sizeof *r->moves);
@@ -65,6 +71,7 @@ static cm_status ask_shard(void *context, int task, int worker) {
     const int rows = r->shape->rows, lane = cm_match_lane(r->shape, task, worker);
     for (int first = task * rows; first < r->solved->count; first += r->shape->shards * rows) {
         const int left = r->solved->count - first;
+        if (cm_stop_asked(r->stop)) return cm_fail(CM_ERR_INTERRUPTED, "the positions were broken off");
         CM_TRY(ask(r, lane, first, left < rows ? left : rows));
     }
     return CM_OK;
@@ -80,9 +87,10 @@ static void mark(const room *r, int i, cm_exam *out) {
 }
 
 cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *player, const cm_match_shape *shape,
-                      cm_pool *pool, cm_tally *tally, cm_exam *out) {
+                      cm_pool *pool, cm_tally *tally, const cm_stop *stop, cm_exam *out) {
     room r = {.solved = solved,
               .tally = tally,
+              .stop = stop,
               .env = env,
               .player = player,
               .shape = shape,
@@ -91,8 +99,10 @@ cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *pla
     take(&r, false);
     CM_TRY(cm_arena_create(&r.arena, r.arena.used, "an exam"));
     take(&r, true);
+    for (int i = 0; i < solved->count; i++) r.moves[i] = -1;
     cm_status status = cm_pool_run(pool, shape->shards, ask_shard, &r);
-    for (int i = 0; i < solved->count && status == CM_OK; i++) mark(&r, i, out);
+    for (int i = 0; i < solved->count && (status == CM_OK || status == CM_ERR_INTERRUPTED); i++)
+        if (r.moves[i] >= 0) mark(&r, i, out);
     cm_arena_destroy(&r.arena);
     return status;
 }

@@ -18,9 +18,10 @@ typedef struct cm_exam {
 
 /* Asks `player`, made for `shape`, for its move in every position (one or more). A player that draws numbers draws
  * those of seed 0 and the position's place in the file, so the pool does not change the result. `tally` (NULL: not) is
- * added to on the way. Errors: CM_ERR_MEMORY; those of the player. */
+ * added to on the way. `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED, and *out is of the positions that were
+ * answered. Errors: CM_ERR_MEMORY; those of the player. */
 cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *player, const cm_match_shape *shape,
-                      cm_pool *pool, cm_tally *tally, cm_exam *out) CM_MUST_USE;
+                      cm_pool *pool, cm_tally *tally, const cm_stop *stop, cm_exam *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@ typedef struct court {
     const cm_env *env;
     cm_exact *exact;
     cm_tally *tally;
+    const cm_stop *stop;
     int workers, blocks;
     char *states;        /* [workers, state_size], owned */
     cm_judgement *found; /* [blocks], owned              */
@@ -30,7 +31,8 @@ static cm_status judge_game(const court *c, int lane, int game, cm_judgement *fo
     cm_env_reset(c->env, state, 0);
     for (int ply = 0; ply < g->length[game]; ply++) {
         bool is_ours = ply >= g->opening[game] && cm_env_to_play(c->env, state) == g->theirs[game];
-        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, NULL, &worth));
+        if (cm_stop_asked(c->stop)) return cm_fail(CM_ERR_INTERRUPTED, "judging was broken off");
+        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, c->stop, &worth));
         CM_TRY(cm_env_step(c->env, state, moves[ply], &outcome));
         if (!is_ours) continue;
         count_move(&found->all, &worth, moves[ply]);
@@ -56,8 +58,8 @@ static void add_kept(cm_kept *sum, const cm_kept *part) {
 }
 
 cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
-                         cm_judgement *out) {
-    court c = {.games = games, .env = env, .exact = exact, .tally = tally, .workers = cm_pool_size(pool)};
+                         const cm_stop *stop, cm_judgement *out) {
+    court c = {.games = games, .env = env, .exact = exact, .tally = tally, .stop = stop, .workers = cm_pool_size(pool)};
     c.blocks = c.workers * BLOCKS_PER_WORKER;
     memset(out, 0, sizeof *out);
     cm_status status = cm_alloc(&c.states, (size_t)c.workers, env->spec.state_size, "a judgement");

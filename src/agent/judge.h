@@ -6,6 +6,7 @@
 #include "agent/games.h"
 #include "agent/tally.h"
 #include "core/pool.h"
+#include "core/stop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,9 +43,10 @@ static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
 
 /* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
  * the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to on the way.
- * Errors: CM_ERR_MEMORY; CM_ERR_INPUT for moves that are not legal in `env`, whose values `exact` gives. */
+ * `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED and no judgement. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
+ * moves that are not legal in `env`, whose values `exact` gives. */
 cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
-                         cm_judgement *out) CM_MUST_USE;
+                         const cm_stop *stop, cm_judgement *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -144,10 +144,11 @@ static cm_status finish_search(cm_planner *p) {
 }
 
 cm_status cm_planner_end(cm_planner *p) {
-    CM_TRY(explain(p, p->roots.count, finish_search(p)));
-    if (p->sampled) cm_sampled_answer(p->sampled, p->roots.count, &p->result);
+    const cm_status status = explain(p, p->roots.count, finish_search(p));
+    if (status != CM_OK && (status != CM_ERR_INTERRUPTED || p->on_device)) return status;
     p->simulations = p->on_device ? (int64_t)p->roots.count * p->simulations_each : cm_search_simulations(p->search);
-    return CM_OK;
+    if (p->sampled && p->simulations > 0) cm_sampled_answer(p->sampled, p->roots.count, &p->result);
+    return status;
 }
 
 cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {

@@ -64,8 +64,8 @@ float *cm_planner_observations(cm_planner *planner);  /* [R, O] */
 void *cm_planner_state(cm_planner *planner, int row); /* a state block of the rules; NULL: it is not needed */
 
 /* From now on, until the next call: once `stop` (borrowed; NULL, as at first: never) is asked a search ends at its next
- * operation with CM_ERR_INTERRUPTED, and is worth nothing; one on a device, which takes far less than a second, is not
- * begun. */
+ * operation with CM_ERR_INTERRUPTED, and its result is that of its cm_planner_simulations, unless they are 0; one on a
+ * device, which takes far less than a second, is not begun. */
 void cm_planner_heed(cm_planner *planner, const cm_stop *stop);
 
 /* Searches roots->count <= R rows. Errors: those of cm_search_run; see cm_planner_heed. */

@@ -20,6 +20,7 @@ typedef struct walk {
     const cm_env *env;
     cm_player *player;
     cm_tally *tally;
+    const cm_stop *stop;
     cm_games *games;
     int capacity; /* of games */
     int theirs;   /* 1: they move first */
@@ -129,7 +130,8 @@ static cm_status ask_player(walk *w) {
     int32_t actions[ROWS];
     int line[ROWS] = {0};
     for (int i = 0; i < w->now.count;) {
-        cm_turn turn = {.states = states, .keys = keys, .steps = steps, .actions = actions};
+        cm_turn turn = {.states = states, .keys = keys, .steps = steps, .actions = actions, .stop = w->stop};
+        if (cm_stop_asked(w->stop)) return cm_fail(CM_ERR_INTERRUPTED, "the lines were broken off");
         for (; i < w->now.count && turn.count < ROWS; i++) {
             if (!is_ours(w, i)) continue;
             line[turn.count] = i;
@@ -171,8 +173,8 @@ static cm_status walk_side(walk *w, int theirs) {
     return CM_OK;
 }
 
-cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, cm_games *out) {
-    walk w = {.env = env, .player = player, .tally = tally, .games = out};
+cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, const cm_stop *stop, cm_games *out) {
+    walk w = {.env = env, .player = player, .tally = tally, .stop = stop, .games = out};
     memset(out, 0, sizeof *out);
     if (env->spec.players != 2 || env->spec.max_plies == 0) {
         return cm_fail(CM_ERR_INPUT, "%s: every reply is followed in games of two players that end only",
@@ -181,7 +183,7 @@ cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, cm_
     out->stride = env->spec.max_plies;
     cm_status status = cm_alloc(&w.state, 1, env->spec.state_size, "lines of play");
     for (int theirs = 0; theirs < 2 && status == CM_OK; theirs++) status = walk_side(&w, theirs);
-    if (status != CM_OK) cm_games_free(out);
+    if (status != CM_OK && status != CM_ERR_INTERRUPTED) cm_games_free(out);
     free_level(&w.now);
     free_level(&w.next);
     free(w.state);

@@ -20,10 +20,12 @@ enum { CM_WALK_MOST_LINES = 10000 }; /* unfinished at once; TicTacToe has at mos
 cm_match_shape cm_walk_shape(void);
 
 /* Walks all lines with `player` (whose answers depend on the position alone), first those in which it moves first.
- * `tally` counts the lines that have ended and the player's moves; NULL: nobody wants to know.
- * *out: a line per game, moves kept; free with cm_games_free. Errors: CM_ERR_INPUT if the game is too large (names the
- * bound) or has not two players; CM_ERR_MEMORY; those of the player. */
-cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, cm_games *out) CM_MUST_USE;
+ * `tally` counts the lines that have ended and the player's moves; NULL: nobody wants to know. `stop` asked: ends
+ * before the player's next turn or within this one, with CM_ERR_INTERRUPTED, and *out has the lines that have ended;
+ * NULL: no. *out: a line per game, moves kept; free with cm_games_free. Errors: CM_ERR_INPUT if the game is too large
+ * (names the bound) or has not two players; CM_ERR_MEMORY; those of the player. */
+cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, const cm_stop *stop,
+                      cm_games *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

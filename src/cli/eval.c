@@ -196,9 +196,8 @@ const cm_command cm_command_eval = {
         "thirds of the longest game, and the same of its choices: positions with at least two legal moves of which at "
         "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
         "best checkpoint, or its latest if none was evaluated.\n"
-        "Ctrl-C prints what the episodes or games that have ended say, and the exit status is 130; a second one ends "
-        "at "
-        "once.",
+        "Ctrl-C prints what the episodes, games, lines or positions say that have ended, and the exit status is 130; a "
+        "second one ends at once.",
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100\n"
                 "  cumind eval --run X --opponent random    # is it better than random play?\n"

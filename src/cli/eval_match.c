@@ -158,10 +158,9 @@ static void print_judgement(const report *r, cm_text *text) {
 
 static void print_lost_line(const report *r) {
     int lost = lost_game(r->games);
-    if (lost < 0) {
-        printf("never loses: no reply sequence beats it from either side\n");
-        return;
-    }
+    if (lost < 0 && r->is_broken) printf("not beaten by these; the others were not followed to their end\n");
+    if (lost < 0 && !r->is_broken) printf("never loses: no reply sequence beats it from either side\n");
+    if (lost < 0) return;
     printf("can be beaten:");
     for (int k = 0; k < r->games->length[lost]; k++) {
         char name[16];
@@ -177,7 +176,9 @@ static void print_header(const report *r, cm_text *text) {
     const cm_run_facts *facts = &r->own->facts;
     char line[512], openings[64] = "";
     if (r->opening > 0) snprintf(openings, sizeof openings, ", openings of %d random moves", r->opening);
-    if (r->is_walk) {
+    if (r->is_walk && r->is_broken) {
+        snprintf(line, sizeof line, "%d lines, not every reply sequence", r->score.all.episodes);
+    } else if (r->is_walk) {
         snprintf(line, sizeof line, "%d lines: every reply sequence", r->score.all.episodes);
     } else {
         snprintf(line, sizeof line, "%d games against %.300s%s", r->score.all.episodes, r->opponent, openings);
@@ -225,12 +226,10 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
     return CM_OK;
 }
 
-/* What an interrupt has left is told; its moves are not judged. */
-static cm_status take_broken(report *r, cm_match *match, int games) {
-    const int kept = cm_match_keep_ended(match);
+/* What an interrupt has left is told, where that is anything. `kept` games or lines. */
+static cm_status take_broken(report *r, int kept) {
     if (kept == 0) return cm_fail(CM_ERR_INTERRUPTED, "eval: interrupted; it has no result");
     r->is_broken = true;
-    cm_log(CM_WARNING, "eval: interrupted after %d of %d games", kept, games);
     return CM_OK;
 }
 
@@ -238,16 +237,23 @@ static cm_status take_broken(report *r, cm_match *match, int games) {
 static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_ticker *ticker) {
     cm_session *session = r->own->session;
     const int games = (int)ticker->total;
-    const cm_status status = cm_match_run(match, games, (uint64_t)r->seed, r->opening);
+    cm_status status = cm_match_run(match, games, (uint64_t)r->seed, r->opening);
     r->games = cm_match_games(match);
-    if (status == CM_ERR_INTERRUPTED) return take_broken(r, match, games);
+    if (status == CM_ERR_INTERRUPTED) {
+        CM_TRY(take_broken(r, cm_match_keep_ended(match)));
+        cm_log(CM_WARNING, "eval: interrupted after %d of %d games", r->games->count, games);
+        return CM_OK; /* their moves are not judged */
+    }
     CM_TRY(status);
-    cm_interrupt_ends("eval");
     r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
     if (!r->is_judged) return CM_OK;
     cm_ticker_turn(ticker, "games judged", "moves", r->games->count);
-    return cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &ticker->tally,
-                          &r->judgement);
+    status = cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &ticker->tally,
+                            cm_interrupt_asks(), &r->judgement);
+    if (status != CM_ERR_INTERRUPTED) return status;
+    cm_log(CM_WARNING, "eval: interrupted before the moves of its %d games were judged", games);
+    r->is_judged = false;
+    return take_broken(r, games);
 }
 
 static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant *they, cm_player **ours) {
@@ -297,9 +303,14 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
     cm_ticker_begin(&ticker, arguments, r->own->session->configuration.run.log_interval, "lines at their end",
                     "moves chosen", 0);
-    cm_status status = cm_walk_run(env, ours, &ticker.tally, &r->lines);
+    cm_status status = cm_walk_run(env, ours, &ticker.tally, cm_interrupt_asks(), &r->lines);
     cm_ticker_end(&ticker);
     cm_player_destroy(ours);
+    if (status == CM_ERR_INTERRUPTED) {
+        CM_TRY(take_broken(r, r->lines.count));
+        cm_log(CM_WARNING, "eval: interrupted after %d lines", r->lines.count);
+        status = CM_OK;
+    }
     if (status != CM_OK) return cm_fail_in(status, "--opponent all");
     r->is_walk = true;
     r->games = &r->lines;

@@ -5,15 +5,19 @@
 
 #include "agent/exam.h"
 #include "agent/match.h"
+#include "cli/interrupt.h"
 #include "cli/ticker.h"
 #include "cli/view.h"
+#include "core/log.h"
 #include "core/printable.h"
 
 typedef struct report {
     const cm_loaded *own;
     const char *path;
     int columns; /* of a line of text */
+    int count;   /* positions of the file */
     cm_exam exam;
+    bool is_broken; /* off, by an interrupt */
 } report;
 
 static const cm_env *env_of(const report *r) { return &r->own->session->env; }
@@ -65,6 +69,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_put_int(json, "simulations", simulations_of(r));
     cm_json_put_int(json, "updates", r->own->facts.updates);
     cm_json_put_int(json, "env_steps", r->own->facts.env_steps);
+    if (r->is_broken) cm_json_put_bool(json, "interrupted", true);
     cm_json_end_object(json);
 }
 
@@ -114,6 +119,16 @@ static void print_text(const report *r) {
 
 /* ---- scoring ---- */
 
+/* What an interrupt has left is told. */
+static cm_status take_broken(report *r, cm_status status) {
+    const int64_t asked = r->exam.judgement.all.moves;
+    if (status != CM_ERR_INTERRUPTED) return status;
+    if (asked == 0) return cm_fail(status, "eval: interrupted; it has no result");
+    r->is_broken = true;
+    cm_log(CM_WARNING, "eval: interrupted after %lld of %d positions", (long long)asked, r->count);
+    return CM_OK;
+}
+
 static cm_status examine(const cm_arguments *arguments, report *r, const cm_solved *solved) {
     cm_session *session = r->own->session;
     const cm_match_shape shape = cm_match_shape_of(solved->count, session->pool);
@@ -121,10 +136,11 @@ static cm_status examine(const cm_arguments *arguments, report *r, const cm_solv
     cm_ticker ticker;
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &shape, &player));
     cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "positions", NULL, solved->count);
-    cm_status status = cm_exam_run(solved, &session->env, player, &shape, session->pool, &ticker.tally, &r->exam);
+    cm_status status =
+        cm_exam_run(solved, &session->env, player, &shape, session->pool, &ticker.tally, cm_interrupt_asks(), &r->exam);
     cm_ticker_end(&ticker);
     cm_player_destroy(player);
-    return status;
+    return take_broken(r, status);
 }
 
 cm_status cm_eval_positions_check(const cm_arguments *arguments) {
@@ -137,13 +153,15 @@ cm_status cm_eval_positions_check(const cm_arguments *arguments) {
     return CM_OK;
 }
 
-cm_status cm_eval_positions(const cm_arguments *arguments, cm_loaded *own) {
+cm_status cm_eval_positions(cm_arguments *arguments, cm_loaded *own) {
     report r = {
         .own = own, .path = cm_argument(arguments, "--positions"), .columns = cm_view_of_stdout(arguments).columns};
     cm_solved solved;
     cm_status status = cm_solved_read(r.path, &own->session->env, &solved);
     if (status != CM_OK) return cm_fail_in(status == CM_ERR_IO ? CM_ERR_INPUT : status, "--positions");
+    r.count = solved.count;
     status = examine(arguments, &r, &solved);
+    if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&r);
     } else if (status == CM_OK) {

@@ -12,7 +12,7 @@ extern "C" {
 cm_status cm_eval_positions_check(const cm_arguments *arguments) CM_MUST_USE;
 
 /* Reads the file of --positions and prints which moves of the run's agent keep the exact value. */
-cm_status cm_eval_positions(const cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
+cm_status cm_eval_positions(cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -35,8 +35,11 @@ typedef struct positions {
     uint64_t seed;
     bool json;
     cm_view view;
-    void *scratch;     /* a state block, owned */
-    cm_ticker *ticker; /* borrowed; NULL: lines may be typed, and nothing may come between */
+    void *scratch;       /* a state block, owned */
+    int simulations;     /* of a whole search */
+    const cm_stop *stop; /* what an interrupt asks while positions are searched, borrowed; NULL: none were yet */
+    bool is_broken;      /* off, by that */
+    cm_ticker *ticker;   /* borrowed; NULL: lines may be typed, and nothing may come between */
 } positions;
 
 /* ---- reading ---- */
@@ -91,6 +94,17 @@ static cm_status read_lines(positions *p) {
 
 /* ---- answers ---- */
 
+static int searched(const cm_env *env, const cm_analysis *answer) {
+    int sum = 0;
+    for (int a = 0; a < env->spec.actions; a++) sum += answer->visits[a];
+    return sum;
+}
+
+/* A search that was broken off before its end. */
+static bool is_cut(const positions *p, const cm_analysis *answer) {
+    return p->is_broken && answer->action != CM_NO_ACTION && searched(p->env, answer) < p->simulations;
+}
+
 /* Actions as numbers, anything else as it was written. */
 static void put_moves(const positions *p, cm_json_writer *json, const line *l) {
     cm_move_list list = cm_move_list_begin(p->env, l->text, l->size);
@@ -139,6 +153,7 @@ static cm_status print_json(const positions *p, const line *l) {
     } else {
         cm_analysis answer = cm_analyser_get(p->analyser, l->slot);
         put_answer(json, &answer, p->env->spec.actions);
+        if (is_cut(p, &answer)) cm_json_put_bool(json, "interrupted", true);
     }
     cm_json_end_object(json);
     return cm_cli_print(json, CM_OK);
@@ -176,6 +191,8 @@ static void add_position(const positions *p, const line *l, cm_text *out) {
         cm_view_value((double)answer.value, value);
         if (p->env->spec.players == 2) cm_text_add(&table, "%s to move, ", cm_view_player(&p->view, answer.to_play));
         cm_text_add(&table, "plays %s, value %s\n", name, value);
+        if (is_cut(p, &answer))
+            cm_text_add(&table, "after %d of %d simulations\n", searched(p->env, &answer), p->simulations);
         cm_view_moves(&p->view, p->env, &answer, cm_view_table_columns(&p->view, &board), ROWS, &table);
     }
     cm_view_together(&p->view, &board, &table, 0, out);
@@ -212,24 +229,44 @@ static int set_up(positions *p, int first, int last) {
     return slots;
 }
 
-static cm_status print_lines(positions *p, int first, int last) {
+static void say_what_is_left(const positions *p) {
     char left[64];
+    snprintf(left, sizeof left, "%lld positions are answered", (long long)p->done);
+    cm_interrupt_leaves("search", p->done > 0 ? left : "it has no result");
+}
+
+static cm_status print_lines(positions *p, int first, int last) {
     for (int i = first; i < last; i++) {
         p->done++;
         CM_TRY(p->json ? print_json(p, &p->lines[i]) : print_text(p, &p->lines[i], p->done));
     }
     fflush(stdout);
-    snprintf(left, sizeof left, "%lld positions are answered", (long long)p->done);
-    cm_interrupt_leaves("search", left);
+    say_what_is_left(p);
     return CM_OK;
+}
+
+/* The first line of these that there is no answer for, as the search was broken off before it began with it. */
+static int find_unanswered(const positions *p, int first, int last) {
+    for (int i = first; i < last; i++) {
+        const int slot = p->lines[i].slot;
+        if (slot < 0 || cm_env_ended(cm_analyser_state(p->analyser, slot))) continue;
+        if (cm_analyser_get(p->analyser, slot).action == CM_NO_ACTION) return i;
+    }
+    return last;
+}
+
+static cm_status search_slots(positions *p, int count) {
+    const cm_status status = count > 0 ? cm_analyser_run(p->analyser, count) : CM_OK;
+    p->is_broken = status == CM_ERR_INTERRUPTED || cm_stop_asked(p->stop);
+    return status == CM_ERR_INTERRUPTED ? CM_OK : status;
 }
 
 static cm_status answer_lines(positions *p) {
     int step = cm_analyser_capacity(p->analyser);
-    for (int first = 0; first < p->count; first += step) {
+    for (int first = 0; first < p->count && !p->is_broken; first += step) {
         int last = p->count - first < step ? p->count : first + step;
-        int slots = set_up(p, first, last);
-        if (slots > 0) CM_TRY(cm_analyser_run(p->analyser, slots));
+        CM_TRY(search_slots(p, set_up(p, first, last)));
+        last = find_unanswered(p, first, last);
         if (p->ticker) cm_ticker_hold(p->ticker);
         cm_status status = print_lines(p, first, last);
         if (p->ticker) cm_tally_add(&p->ticker->tally, last - first, 0);
@@ -245,10 +282,16 @@ static cm_status answer_file(positions *p, cm_loaded *loaded) {
     p->capacity = LINES_PER_THREAD * cm_pool_size(pool);
     CM_TRY(cm_alloc(&p->lines, (size_t)p->capacity, sizeof *p->lines, "positions"));
     CM_TRY(cm_alloc(&p->scratch, 1, p->env->spec.state_size, "a position"));
+    p->simulations = cm_agent_get_config(loaded->agent)->evaluation.num_simulations;
     for (;;) {
-        CM_TRY(read_lines(p));
-        if (p->count == 0) return CM_OK;
+        cm_interrupt_ends("search"); /* while it waits for lines */
+        say_what_is_left(p);
+        p->is_broken |= cm_stop_asked(p->stop);
+        if (!p->is_broken) CM_TRY(read_lines(p));
+        if (p->is_broken || p->count == 0) return CM_OK;
         if (!p->analyser) CM_TRY(cm_analyser_create(loaded->agent, p->env, pool, p->count, &p->analyser));
+        p->stop = cm_interrupt_asks();
+        cm_analyser_heed(p->analyser, p->stop);
         CM_TRY(answer_lines(p));
     }
 }
@@ -262,6 +305,14 @@ static cm_status answer_with_ticker(const cm_arguments *arguments, positions *p,
     p->ticker = NULL;
     cm_ticker_end(&ticker);
     return status;
+}
+
+/* What an interrupt has left was printed. */
+static cm_status take_broken(cm_arguments *arguments, const positions *p) {
+    if (p->done == 0) return cm_fail(CM_ERR_INTERRUPTED, "search: interrupted; it has no result");
+    cm_log(CM_WARNING, "search: interrupted; %lld positions are answered", (long long)p->done);
+    arguments->verdict = CM_EXIT_INTERRUPTED;
+    return CM_OK;
 }
 
 static void close_positions(positions *p) {
@@ -285,7 +336,8 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     cm_status status = open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
     if (status == CM_OK) status = answer_with_ticker(arguments, &p, &loaded);
-    if (status == CM_OK && p.bad > 0) {
+    if (status == CM_OK && p.is_broken) status = take_broken(arguments, &p);
+    if (status == CM_OK && p.bad > 0 && !p.is_broken) {
         cm_log(CM_WARNING, "--positions %s: %lld of %lld lines are not legal games; their answers say why", p.path,
                (long long)p.bad, (long long)p.done);
         arguments->verdict = 1;

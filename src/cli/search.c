@@ -1,6 +1,7 @@
 /* cumind search: analyses positions with a run's agent, or runs a reference case of the search. */
 #include <stdio.h>
 
+#include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/positions.h"
 #include "mcts/case.h"
@@ -35,6 +36,7 @@ static cm_status run_case(cm_arguments *arguments, const char *path) {
     cm_pool *pool = NULL;
     int64_t threads = 1;
     CM_TRY(cm_argument_int(arguments, "--threads", 1, 1024, &threads));
+    cm_interrupt_ends("search");
     CM_TRY(read_case(path, check, &searched));
     cm_status status = cm_session_pool((int)threads, &pool);
     if (status == CM_OK) status = cm_search_case_run(searched, pool, (int)threads);
@@ -100,6 +102,8 @@ const cm_command cm_command_search = {
         "are drawn (num_sampled_actions) the prior is their share of the draws, 0 for those that were not. A line that "
         "is "
         "not a legal game gets {moves, error}, and the exit status is 1 at the end.\n"
+        "Ctrl-C ends a search where it is: its positions are answered by the simulations so far (a member interrupted "
+        "in JSON), and the exit status is 130; a second one ends at once.\n"
         "With --case, runs a reference case of the search and prints the finished tree, or checks it.",
     .flags = flags,
     .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"

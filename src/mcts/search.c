@@ -264,12 +264,19 @@ static cm_status grow(cm_search *search, int first, int n, int width) {
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
     int rows = 0, decisions = find_leaves(search, simulation, &rows);
-    search->simulations += rows;
     CM_TRY(call_afterstate(search, model, decisions));
     CM_TRY(call_recurrent(search, model, decisions, rows - decisions));
     CM_TRY(grow(search, 0, decisions, tree->num_chance));
     CM_TRY(grow(search, decisions, rows - decisions, tree->num_actions));
+    search->simulations += rows;
     return tree->params.check ? cm_search_check(search) : CM_OK;
+}
+
+static cm_status simulate_all(cm_search *search, const cm_model *model) {
+    for (int simulation = 0; simulation < search->tree.params.num_simulations; simulation++) {
+        CM_TRY(simulate(search, model, simulation));
+    }
+    return CM_OK;
 }
 
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
@@ -278,16 +285,15 @@ cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots
     if (roots->is_kept && roots->count != search->count) {
         return cm_fail(CM_ERR_INPUT, "search: %d roots were kept, but the run has %d", search->count, roots->count);
     }
-    CM_TRY(start(search, model, roots));
-    cm_tree *tree = &search->tree;
     search->simulations = 0;
-    for (int simulation = 0; simulation < tree->params.num_simulations; simulation++) {
-        CM_TRY(simulate(search, model, simulation));
-    }
-    for (int b = 0; b < search->count; b++) cm_summary_write(tree, b);
-    cm_result_write(tree, roots, result);
+    CM_TRY(start(search, model, roots));
+    const cm_status status = simulate_all(search, model);
+    const bool is_known = status == CM_OK || (status == CM_ERR_INTERRUPTED && search->simulations > 0);
+    if (!is_known) return status;
+    for (int b = 0; b < search->count; b++) cm_summary_write(&search->tree, b);
+    cm_result_write(&search->tree, roots, result);
     memset(search->kept, 0, (size_t)roots->count * sizeof(int32_t));
-    return CM_OK;
+    return status;
 }
 
 int64_t cm_search_simulations(const cm_search *search) { return search->simulations; }

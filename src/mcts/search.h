@@ -56,7 +56,8 @@ void cm_search_destroy(cm_search *search); /* NULL is allowed */
 
 /* Runs a whole search from fresh roots. Errors: CM_ERR_INPUT (arguments), CM_ERR_MODEL (the model reported one; its
  * message is kept), CM_ERR_NOT_FINITE (the model gave a number that is not finite; names the root), CM_ERR_STATE (only
- * with params.check: an invariant is broken). */
+ * with params.check: an invariant is broken), CM_ERR_INTERRUPTED (from the model; where cm_search_simulations is not 0
+ * then, the result is that of those). */
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
                         const cm_search_result *result) CM_MUST_USE;
 

@@ -42,10 +42,12 @@ static inline void close_seats(seats *s) {
     cm_pool_destroy(s->pool);
 }
 
-/* A player that takes the legal action of lowest number. */
+/* A player that takes the legal action of lowest number, and where `turns` is not 0 asks for an end after so many. */
 typedef struct lowest_player {
     cm_player base;
     const cm_env *env;
+    int turns;
+    cm_stop stop;
 } lowest_player;
 
 static inline int lowest_legal(const cm_env *env, const void *state) {
@@ -57,8 +59,9 @@ static inline int lowest_legal(const cm_env *env, const void *state) {
 }
 
 static inline cm_status lowest_choose(cm_player *player, const cm_turn *turn) {
-    const cm_env *env = ((lowest_player *)player)->env;
-    for (int k = 0; k < turn->count; k++) turn->actions[k] = lowest_legal(env, turn->states[k]);
+    lowest_player *p = (lowest_player *)player;
+    for (int k = 0; k < turn->count; k++) turn->actions[k] = lowest_legal(p->env, turn->states[k]);
+    if (p->turns > 0 && --p->turns == 0) cm_stop_ask(&p->stop);
     return CM_OK;
 }
 

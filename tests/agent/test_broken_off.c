@@ -1,4 +1,7 @@
 /* All that searches, asked to stop within an operation: it ends before its next one, however many searches are left. */
+#include <stdio.h>
+
+#include "agent/analyse.h"
 #include "agent/evaluate.h"
 #include "agent/reanalyse.h"
 #include "scene.h"
@@ -68,11 +71,61 @@ START_TEST(what_searches_ends_before_its_next_operation) {
 }
 END_TEST
 
+/* Of the start of connect4, by a search of so many simulations. */
+static void expect_answer_of(int simulations, const cm_analysis *found) {
+    scene s;
+    cm_analyser *analyser;
+    char settings[128];
+    snprintf(settings, sizeof settings,
+             "env_name=connect4 policy=muzero num_simulations=%d evaluation_simulations=0 threads=1", simulations);
+    scene_open(&s, settings);
+    ck_assert_int_eq(cm_analyser_create(s.agent, &s.session->env, s.session->pool, 1, &analyser), CM_OK);
+    cm_env_reset(&s.session->env, cm_analyser_state(analyser, 0), 0);
+    ck_assert_int_eq(cm_analyser_run(analyser, 1), CM_OK);
+    const cm_analysis want = cm_analyser_get(analyser, 0);
+    ck_assert_mem_eq(found->visits, want.visits, 7 * sizeof *want.visits);
+    ck_assert_mem_eq(found->q, want.q, 7 * sizeof *want.q);
+    ck_assert_float_eq(found->value, want.value);
+    ck_assert_int_eq(found->action, want.action);
+    cm_analyser_destroy(analyser);
+    scene_close(&s);
+}
+
+/* A search with PUCT does not look at how many simulations are still to come. */
+START_TEST(answers_that_are_broken_off_are_those_of_fewer_simulations) {
+    enum { MOST = 8, POSITIONS = 3, LATE = 1000 };
+    scene s;
+    cm_analyser *analyser;
+    int before = 0;
+    scene_open(&s, "env_name=connect4 policy=muzero num_simulations=8 evaluation_simulations=0 threads=1");
+    ck_assert_int_eq(cm_analyser_create(s.agent, &s.session->env, s.session->pool, POSITIONS, &analyser), CM_OK);
+    for (int i = 0; i < POSITIONS; i++) cm_env_reset(&s.session->env, cm_analyser_state(analyser, i), 0);
+    cm_analyser_heed(analyser, &counted.stop);
+    counted_begin(s.session->backend);
+    for (int moment = 1; moment < LATE && before < MOST; moment++) {
+        int sum = 0;
+        counted_anew(moment);
+        const cm_status status = cm_analyser_run(analyser, POSITIONS);
+        const cm_analysis found = cm_analyser_get(analyser, 1);
+        for (int a = 0; a < s.session->env.spec.actions; a++) sum += found.visits[a];
+        ck_assert_int_eq(status, sum < MOST ? CM_ERR_INTERRUPTED : CM_OK);
+        ck_assert(sum == before || sum == before + 1);
+        ck_assert_int_eq(found.action == CM_NO_ACTION, sum == 0);
+        if (sum > before) expect_answer_of(sum, &found);
+        before = sum;
+    }
+    ck_assert_int_eq(before, MOST);
+    cm_analyser_destroy(analyser);
+    scene_close(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("agent/broken_off");
     TCase *t = tcase_create("stops");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, what_searches_ends_before_its_next_operation, 0, KINDS);
+    tcase_add_test(t, answers_that_are_broken_off_are_those_of_fewer_simulations);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }

@@ -260,7 +260,7 @@ START_TEST(exact_moves_keep_every_value) {
     seat_perfect_and_random(&s, "tictactoe", 200);
     const cm_games *games = play(&s, 1, 0);
     cm_tally tally = {0, 0};
-    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &tally, &judged));
+    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &tally, NULL, &judged));
     int64_t ours = 0;
     for (int i = 0; i < 200; i++) ours += (games->length[i] + (i % 2 == 0)) / 2;
     ck_assert_int_eq(judged.all.moves, ours);
@@ -316,7 +316,7 @@ START_TEST(judge_agrees_with_the_solver_at_every_move) {
             s.config.players[1] = lowest(&s.env);
             const cm_games *games = play(&s, 3, n);
             expect_status(cm_exact_create(&s.env, &exact));
-            expect_status(cm_games_judge(games, &s.env, exact, s.pool, NULL, &judged));
+            expect_status(cm_games_judge(games, &s.env, exact, s.pool, NULL, NULL, &judged));
             cm_exact_destroy(exact);
             judge_plainly(games, &s.env, &wanted);
             ck_assert_mem_eq(&judged, &wanted, sizeof wanted);
@@ -344,8 +344,10 @@ START_TEST(illegal_games_are_not_judged) {
     cm_judgement judged;
     open_seats(&s, "tictactoe", 2, 1);
     cm_exact *exact;
+    const cm_stop asked = {.asked = 1};
     expect_status(cm_exact_create(&s.env, &exact));
-    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, &judged), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, NULL, &judged), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, &asked, &judged), CM_ERR_INTERRUPTED);
     cm_exact_destroy(exact);
     close_seats(&s);
 }
@@ -384,7 +386,7 @@ START_TEST(walk_follows_every_reply_once) {
         char state[256];
         open_seats(&s, names[n], 2, 1);
         s.config.players[0] = lowest(&s.env);
-        expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, &games));
+        expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games));
         cm_games_score(&games, &score);
         cm_env_reset(&s.env, state, 0);
         for (int side = 0; side < 2; side++) count_lines(&s.env, state, side, 0.0, &lines[side], &lost[side]);
@@ -405,7 +407,7 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     cm_score score;
     open_seats(&s, "tictactoe", 2, 1);
     expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]));
-    expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, &games));
+    expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games));
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
     ck_assert_int_gt(score.second.games, 300);
@@ -419,8 +421,28 @@ START_TEST(walk_of_a_large_game_is_refused_with_its_bound) {
     cm_games games;
     open_seats(&s, "connect4", 2, 1);
     s.config.players[0] = lowest(&s.env);
-    ck_assert_int_eq(cm_walk_run(&s.env, s.config.players[0], NULL, &games), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "connect4: too large to follow every reply: more than 10000"));
+    close_seats(&s);
+}
+END_TEST
+
+START_TEST(walk_that_is_broken_off_has_the_lines_that_have_ended) {
+    seats s;
+    cm_games all, some;
+    open_seats(&s, "tictactoe", 2, 1);
+    lowest_player *player = (lowest_player *)(void *)(s.config.players[0] = lowest(&s.env));
+    expect_status(cm_walk_run(&s.env, &player->base, NULL, &player->stop, &all));
+    player->turns = 8;
+    ck_assert_int_eq(cm_walk_run(&s.env, &player->base, NULL, &player->stop, &some), CM_ERR_INTERRUPTED);
+    ck_assert_int_eq(player->turns, 0);
+    ck_assert(some.count > 0 && some.count < all.count);
+    ck_assert_mem_eq(some.result, all.result, (size_t)some.count * sizeof *some.result);
+    ck_assert_mem_eq(some.length, all.length, (size_t)some.count * sizeof *some.length);
+    for (int i = 0; i < some.count; i++)
+        ck_assert_mem_eq(some.moves + i * some.stride, all.moves + i * all.stride, (size_t)some.length[i] * 2);
+    cm_games_free(&some);
+    cm_games_free(&all);
     close_seats(&s);
 }
 END_TEST
@@ -445,6 +467,7 @@ int main(void) {
                                   illegal_games_are_not_judged,
                                   walk_follows_every_reply_once,
                                   exact_player_loses_no_line_of_tictactoe,
-                                  walk_of_a_large_game_is_refused_with_its_bound};
+                                  walk_of_a_large_game_is_refused_with_its_bound,
+                                  walk_that_is_broken_off_has_the_lines_that_have_ended};
     return run_seats("agent/opponents", tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -173,7 +173,7 @@ static cm_exam examine(const cm_solved *solved, const cm_env *env, int threads, 
     if (kind == 0) player = lowest(env);
     if (kind == 1) expect_status(cm_player_random(env, &player));
     if (kind == 2) expect_status(cm_player_perfect(env, &shape, &player));
-    expect_status(cm_exam_run(solved, env, player, &shape, pool, &tally, &exam));
+    expect_status(cm_exam_run(solved, env, player, &shape, pool, &tally, NULL, &exam));
     ck_assert_int_eq(tally.games, solved->count);
     cm_player_destroy(player);
     cm_pool_destroy(pool);
@@ -203,6 +203,35 @@ START_TEST(player_is_scored_by_the_values_of_its_moves) {
     ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].moves, 500);
     ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].kept, random);
     ck_assert_int_eq(exam.source[CM_SOLVED_GAMES].kept, kept - random);
+    cm_solved_free(&solved);
+}
+END_TEST
+
+START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
+    cm_env env;
+    cm_solved solved;
+    cm_pool *pool;
+    cm_exam exam;
+    cm_tally tally = {0, 0};
+    int kept = 0;
+    read_connect4(&env, &solved);
+    expect_status(cm_pool_create(1, &pool));
+    const cm_match_shape shape = {.shards = 1, .rows = 20, .lanes = 1};
+    lowest_player *player = (lowest_player *)(void *)lowest(&env);
+    player->turns = 3;
+    ck_assert_int_eq(cm_exam_run(&solved, &env, &player->base, &shape, pool, &tally, &player->stop, &exam),
+                     CM_ERR_INTERRUPTED);
+    for (int i = 0; i < 60; i++) {
+        const int8_t *values = cm_solved_values(&solved, i);
+        int action = 0;
+        while (values[action] == CM_SOLVER_ILLEGAL) action++;
+        kept += values[action] == cm_solver_best(values, 7);
+    }
+    ck_assert_int_eq(tally.games, 60);
+    ck_assert_int_eq(exam.judgement.all.moves, 60);
+    ck_assert_int_eq(exam.judgement.all.kept, kept);
+    cm_player_destroy(&player->base);
+    cm_pool_destroy(pool);
     cm_solved_free(&solved);
 }
 END_TEST
@@ -263,6 +292,7 @@ int main(void) {
     tcase_add_test(tcase, collected_positions_are_choices_that_differ_and_have_their_values);
     tcase_add_test(tcase, too_few_games_are_refused_with_the_ply);
     tcase_add_test(tcase, player_is_scored_by_the_values_of_its_moves);
+    tcase_add_test(tcase, score_that_is_broken_off_is_of_the_positions_that_were_answered);
     tcase_add_test(tcase, threads_do_not_change_a_score_and_chance_keeps_two_fifths);
     tcase_add_test(tcase, exact_player_keeps_everything);
     tcase_add_test(tcase, connect4_file_has_forty_choices_of_every_ply_from_8_to_32);

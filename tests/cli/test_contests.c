@@ -382,12 +382,15 @@ END_TEST
 
 static const struct broken {
     const char *arguments, *said, *printed; /* said: where in a line the number of what is done ends */
+    long enough;                            /* is done, then it is interrupted */
 } brokens[] = {
-    {"eval --run pole --episodes 1000000", " of 1000000 episodes", " greedy episodes after "},
-    {"eval --run runs/a --opponent random --games 1000000", " of 1000000 games", " games against random"},
-    {"ladder runs/a --include random --games 1000000", " of 1000000 games", "runs/a - random: "},
+    {"eval --run pole --episodes 1000000", " of 1000000 episodes", " greedy episodes after ", 2000},
+    {"eval --run runs/a --opponent random --games 1000000", " of 1000000 games", " games against random", 2000},
+    {"ladder runs/a --include random --games 1000000", " of 1000000 games", "runs/a - random: ", 2000},
+    {"eval --run runs/a --opponent all --simulations 4000", " lines", " lines, not every reply sequence", 1},
+    {"eval --run four --positions " CONNECT4 " --simulations 4000", " of 1000 positions", " solved positions of ", 1},
 };
-enum { BROKENS = sizeof brokens / sizeof *brokens, ENOUGH = 2000 };
+enum { BROKENS = sizeof brokens / sizeof *brokens };
 
 /* The largest number in front of `part` in the text; 0: none. */
 static long number_before(const char *text, const char *part) {
@@ -406,7 +409,7 @@ START_TEST(what_an_interrupt_has_left_is_printed) {
     char command[256], line[64];
     snprintf(command, sizeof command, "%s --set log_interval=0.02", b->arguments);
     const pid_t child = cm_program_start(cm_test_folder, command);
-    for (int i = 0; i < 20000 && number_before(result.err, b->said) < ENOUGH; i++) {
+    for (int i = 0; i < 20000 && number_before(result.err, b->said) < b->enough; i++) {
         usleep(1000);
         cm_program_file(cm_test_folder, "err.txt", result.err, sizeof result.err);
     }

@@ -1,9 +1,11 @@
 /* cumind search --positions: an answer per line of the file, in order, whatever the line. */
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -124,17 +126,72 @@ START_TEST(legal_games_alone_are_exit_0_and_say_nothing_else) {
 }
 END_TEST
 
-START_TEST(long_files_say_on_stderr_how_far_it_is) {
+static void write_games(int count, const char *line) {
     char path[160];
     snprintf(path, sizeof path, "%s/games.txt", cm_test_folder);
     FILE *file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
-    for (int i = 0; i < 4000; i++) fputs("4,0\n", file);
+    for (int i = 0; i < count; i++) fputs(line, file);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(long_files_say_on_stderr_how_far_it_is) {
+    write_games(4000, "4,0\n");
     cm_program_run(cm_test_folder, "search --run game --positions games.txt --json --set log_interval=0.002", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_msg(strstr(result.err, " positions answered, ") != NULL, "%s", result.err);
     ck_assert_ptr_null(strstr(result.out, "answered"));
+}
+END_TEST
+
+static long count_of(const char *text, const char *part) {
+    long count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) count++;
+    return count;
+}
+
+/* Interrupted, later and later, until it had searched. Returns how many positions are said to be answered. */
+static int interrupt_search(const char *flags) {
+    char command[256];
+    snprintf(command, sizeof command, "search --run game --positions games.txt --set log_interval=0.01 %s", flags);
+    for (useconds_t wait = 20000;; wait *= 2) {
+        int done = 0;
+        result.err[0] = '\0';
+        const pid_t child = cm_program_start(cm_test_folder, command);
+        while (!strstr(result.err, "answered")) {
+            usleep(1000);
+            cm_program_file(cm_test_folder, "err.txt", result.err, sizeof result.err);
+        }
+        usleep(wait);
+        kill(child, SIGINT);
+        ck_assert_int_eq(cm_program_wait(child), 130);
+        cm_program_file(cm_test_folder, "err.txt", result.err, sizeof result.err);
+        cm_program_file(cm_test_folder, "out.txt", result.out, sizeof result.out);
+        const char *said = strstr(result.err, "search: interrupted; ");
+        ck_assert_msg(said, "%s", result.err);
+        if (strstr(said, "it has no result")) continue;
+        ck_assert_msg(sscanf(said, "search: interrupted; %d positions are answered", &done) == 1, "%s", said);
+        return done;
+    }
+}
+
+START_TEST(an_interrupt_answers_by_the_simulations_so_far) {
+    write_games(100, "4,0\n");
+    if (_i == 0) {
+        const int done = interrupt_search("--simulations 65536");
+        ck_assert_int_eq(count_of(result.out, "position "), done);
+        ck_assert_int_ge(count_of(result.out, " of 65536 simulations\n"), 1);
+        return;
+    }
+    cm_json_doc *docs[100];
+    double visits[9], sum = 0.0;
+    ck_assert_int_eq(interrupt_search("--simulations 65536 --json"), read_answers(docs, 100));
+    const cm_json *first = cm_json_root(docs[0]);
+    numbers(first, "visits", 9, visits);
+    for (int a = 0; a < 9; a++) sum += visits[a];
+    ck_assert(sum >= 1.0 && sum < 65536.0);
+    ck_assert_double_eq(visits[(int)cm_json_number(cm_json_get(first, "action"), 0)] > 0.0, 1.0);
+    ck_assert_ptr_nonnull(cm_json_get(first, "interrupted"));
 }
 END_TEST
 
@@ -275,6 +332,7 @@ int main(void) {
     tcase_add_test(tests, every_line_has_an_answer_and_bad_ones_an_error_and_exit_1);
     tcase_add_test(tests, legal_games_alone_are_exit_0_and_say_nothing_else);
     tcase_add_test(tests, long_files_say_on_stderr_how_far_it_is);
+    tcase_add_loop_test(tests, an_interrupt_answers_by_the_simulations_so_far, 0, 2);
     tcase_add_test(tests, file_without_lines_has_no_answers);
     tcase_add_test(tests, threads_and_neighbours_change_no_answer);
     tcase_add_test(tests, seed_chooses_the_start_of_tasks_with_random_starts);
