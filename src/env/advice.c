@@ -17,7 +17,9 @@ struct kit {
 
 static const struct kit gymnasium = {"", NULL, "gymnasium"}, box2d = {"", NULL, "\"gymnasium[box2d]\""},
                         mujoco = {"", NULL, "\"gymnasium[mujoco]\""}, atari = {"ale_py:ALE/", "-v5", "ale-py"},
-                        minigrid = {"minigrid:", NULL, "minigrid"}, highway = {"highway_env:", NULL, "highway-env"};
+                        minigrid = {"minigrid:", NULL, "minigrid"}, highway = {"highway_env:", NULL, "highway-env"},
+                        minatar = {"MinAtar/", NULL, "minatar"},
+                        flappy = {"flappy_bird_gymnasium:", NULL, "flappy-bird-gymnasium"};
 
 static const struct id {
     const char *name; /* without its version */
@@ -61,6 +63,15 @@ static const struct id {
     {"BabyAI-GoToRedBall", &minigrid},
     {"highway", &highway},
     {"parking", &highway},
+    {"FlappyBird", &flappy},
+};
+
+/* Ids that a kit has by the dozen: how they begin. */
+static const struct id families[] = {
+    {"ALE/", &atari},
+    {"MiniGrid-", &minigrid},
+    {"BabyAI-", &minigrid},
+    {"MinAtar/", &minatar},
 };
 
 enum { IDS = sizeof ids / sizeof *ids, ID = 64 };
@@ -81,12 +92,17 @@ static const char *version_of(const char *name) {
     return dash[2 + strspn(dash + 2, "0123456789")] == '\0' ? dash : name + strlen(name);
 }
 
-/* An id without what stands in front of it, "ale_py:ALE/", and without its version and the variants of Atari's. */
+/* An id with its namespace, "ALE/Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5". */
+static const char *id_of(const char *name) {
+    const char *colon = strrchr(name, ':');
+    return colon ? colon + 1 : name;
+}
+
+/* An id without its namespace, its version and the variants of Atari's. */
 static void stem_of(const char *name, char out[ID]) {
     static const char *const variants[] = {"NoFrameskip", "Deterministic", "-ram"};
-    const char *from = name;
-    for (const char *c = name; *c; c++)
-        if (*c == '/' || *c == ':') from = c + 1;
+    const char *from = id_of(name), *slash = strrchr(from, '/');
+    if (slash) from = slash + 1;
     snprintf(out, ID, "%.*s", (int)(version_of(from) - from), from);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         if (ends(out, variants[i])) out[strlen(out) - strlen(variants[i])] = '\0';
@@ -94,13 +110,15 @@ static void stem_of(const char *name, char out[ID]) {
 
 /* The kit that has this id, NULL if none is known to; the stem is then as it is there. */
 static const struct kit *kit_of(const char *name, char stem[ID]) {
-    for (int i = 0; i < IDS; i++) {
+    const char *id = id_of(name);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (begins(id, families[i].name)) return families[i].kit;
+    for (int i = 0; i < IDS && !strchr(id, '/'); i++) {
         if (strcasecmp(ids[i].name, stem) != 0) continue;
         snprintf(stem, ID, "%s", ids[i].name);
         return ids[i].kit;
     }
-    if (begins(stem, "MiniGrid-") || begins(stem, "BabyAI-")) return &minigrid;
-    return begins(name, "ALE/") || strstr(name, ":ALE/") ? &atari : NULL;
+    return NULL;
 }
 
 /* The row of what is near, or a beginning of its name; -1 if there is none. */
@@ -152,6 +170,24 @@ static cm_status advise_ending(const char *name) {
     return CM_OK;
 }
 
+/* It is none that is known. */
+static cm_status advise_unknown_id(const char *name) {
+    return cm_fail(CM_ERR_INPUT,
+                   "%.64s: there is no such environment; one of Gymnasium's is written gymnasium:%.64s, one that a "
+                   "package registers gymnasium:PACKAGE:%.64s",
+                   name, name, name);
+}
+
+/* "PACKAGE:ID", as Gymnasium's make has it, and "NAMESPACE/ID" that is no file. */
+static cm_status advise_whole_id(const char *name) {
+    static const char alone[] = "gymnasium/";
+    if (*version_of(name) == '\0') return CM_OK;
+    if (begins(name, alone))
+        return cm_fail(CM_ERR_INPUT, "%.64s: write gymnasium:%.64s", name, name + sizeof alone - 1);
+    if (strchr(name, ':')) return cm_fail(CM_ERR_INPUT, "%.64s: write gymnasium:%.64s", name, name);
+    return strchr(name, '/') ? advise_unknown_id(name) : CM_OK;
+}
+
 cm_status cm_env_advise(const char *name) {
     char stem[ID];
     stem_of(name, stem);
@@ -162,8 +198,7 @@ cm_status cm_env_advise(const char *name) {
     if (begins(name, "gym:"))
         return cm_fail(CM_ERR_INPUT, "%.64s: write gymnasium:%.64s, by which Gymnasium's are known", name, name + 4);
     const struct kit *kit = kit_of(name, stem);
-    if (kit) return advise_id(name, kit, stem, version_of(name));
-    return CM_OK;
+    return kit ? advise_id(name, kit, stem, version_of(name)) : advise_whole_id(name);
 }
 
 cm_status cm_env_advise_near(const char *name) {
@@ -171,11 +206,17 @@ cm_status cm_env_advise_near(const char *name) {
     stem_of(name, stem);
     const int nearest = find_near(stem);
     if (nearest >= 0) return advise_id(name, ids[nearest].kit, ids[nearest].name, version_of(name));
-    if (*version_of(name) == '\0') return CM_OK;
-    return cm_fail(CM_ERR_INPUT,
-                   "%.64s: there is no such environment; one of Gymnasium's is written gymnasium:%.64s, one that a "
-                   "package registers gymnasium:PACKAGE:%.64s",
-                   name, name, name);
+    return *version_of(name) == '\0' ? CM_OK : advise_unknown_id(name);
+}
+
+/* What is said of a module that is not there: it has another name than its package, "flappy-bird-gymnasium". */
+static cm_status advise_module(const char *name, const char *said) {
+    char module[128];
+    snprintf(module, sizeof module, "%s", name);
+    for (char *c = module; c < module + (id_of(name) - name); c++)
+        if (*c == '-') *c = '_';
+    if (strcmp(module, name) == 0) return cm_fail(CM_ERR_INPUT, "%s", said);
+    return cm_fail(CM_ERR_INPUT, "%s; modules have underscores in their names: cumind train %s", said, module);
 }
 
 cm_status cm_env_advise_package(const char *name) {
@@ -183,9 +224,15 @@ cm_status cm_env_advise_package(const char *name) {
     stem_of(name, stem);
     snprintf(said, sizeof said, "%s", cm_error_message());
     const struct kit *kit = kit_of(name, stem);
-    const bool lacks_gymnasium = strstr(said, "No module named 'gymnasium'");
+    const bool lacks_gymnasium = strstr(said, "No module named 'gymnasium'"), lacks = strstr(said, "No module named");
+    const bool is_unknown = strstr(said, "NotFound");
     if (!kit && lacks_gymnasium) kit = &gymnasium;
-    if (!kit || (!strstr(said, "NotFound") && !strstr(said, "No module named"))) return CM_ERR_INPUT;
+    if (!lacks && !is_unknown) return CM_ERR_INPUT;
+    if (!kit && lacks) return advise_module(name, said);
+    if (!kit && strchr(name, ':') == strrchr(name, ':') && !strstr(said, "VersionNotFound"))
+        return cm_fail(CM_ERR_INPUT, "%s; one that a package registers is written gymnasium:PACKAGE:%.64s", said,
+                       id_of(name));
+    if (!kit) return CM_ERR_INPUT;
     write_id(kit, stem, version_of(name), id);
     if (strcmp(id, name) == 0 || lacks_gymnasium)
         return cm_fail(CM_ERR_INPUT, "%s; pip install %s", said, kit->package);

@@ -7,6 +7,7 @@ docs/ADDING_AN_ENVIRONMENT.md what an environment may be. An episode is known by
 actions give; one that is not alive any more is played again from its seed.
 """
 import collections
+import importlib.metadata
 import importlib.util
 import inspect
 import json
@@ -96,22 +97,42 @@ def is_of_gym(id):
     return id in getattr(registry, "env_specs", registry)
 
 
-def maker_of_id(name):
+def registers(id):
+    """Whether an installed package says that it registers what is in the namespace of the id, and has done so now, as
+    Gymnasium saw to before 1.0."""
+    namespace, is_in_one, _ = id.partition("/")
+    if not is_in_one or ":" in namespace:
+        return False
+    found = importlib.metadata.entry_points()
+    found = found.select(group="gymnasium.envs") if hasattr(found, "select") else ()  # Python 3.9 has Gymnasium 0.29
+    plugins = [plugin for plugin in found if plugin.name == namespace]
+    for plugin in plugins:
+        called(plugin.load())
+    return bool(plugins)
+
+
+def make_of_id(name, options):
     import gymnasium
 
-    options = {"disable_env_checker": True}
     try:
-        env = gymnasium.make(name, **options)
+        return gymnasium.make(name, **options)
     except Exception:
         package, _, id = name.rpartition(":")
+        if registers(name):
+            return gymnasium.make(name, **options)
         if not is_of_gym(id):
             raise
         text = "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: import gym, %s; "
         raise Amiss((text + "make = lambda: gym.make('%s')") % (package, id)) from None
+
+
+def maker_of_id(name):
+    options = {"disable_env_checker": True}
+    env = make_of_id(name, options)
     if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
         options["render_mode"] = "ansi"
     close(env)
-    return lambda: gymnasium.make(name, **options)
+    return lambda: make_of_id(name, options)
 
 
 def load(path):

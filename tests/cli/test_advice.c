@@ -1,4 +1,6 @@
 /* What people type first, and what is said to them: one line with the right command. */
+#include <sys/stat.h>
+
 #include "cli/runs.h"
 
 static const struct {
@@ -20,6 +22,15 @@ static const struct {
     {"train MiniGrid-FourRooms-v0",
      "cumind train gymnasium:minigrid:MiniGrid-FourRooms-v0 (it needs pip install minigrid)\n"},
     {"train minigrid", "cumind train gymnasium:minigrid:MiniGrid-Empty-5x5 (it"},
+    {"train Breakout-v5", "cumind train gymnasium:ale_py:ALE/Breakout-v5 (it"},
+    {"train MinAtar/Breakout-v1", "cumind train gymnasium:MinAtar/Breakout-v1 (it needs pip install minatar)\n"},
+    {"train FlappyBird-v0",
+     "cumind train gymnasium:flappy_bird_gymnasium:FlappyBird-v0 (it needs pip install flappy-bird-gymnasium)\n"},
+    {"train own:Own-v0", "own:Own-v0: write gymnasium:own:Own-v0\n"}, /* as gymnasium.make has it */
+    {"train gymnasium/Own-v0", "gymnasium/Own-v0: write gymnasium:Own-v0\n"},
+    {"train Own/Breakout-v0",
+     "Own/Breakout-v0: there is no such environment; one of Gymnasium's is written gymnasium:Own/Breakout-v0, one that "
+     "a package registers gymnasium:PACKAGE:Own/Breakout-v0\n"},
     {"train gym:Taxi-v3", "gym:Taxi-v3: write gymnasium:Taxi-v3, "},
     {"train Own-v0", "Own-v0: there is no such environment; one of Gymnasium's is written gymnasium:Own-v0, one that a "
                      "package registers gymnasium:PACKAGE:Own-v0\n"},
@@ -85,7 +96,12 @@ static const struct {
     {"gymnasium:old_ones:Old-v0",
      "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: "
      "import gym, old_ones; make = lambda: gym.make('Old-v0')\n"},
-    {"gymnasium:Own-v0", "NameNotFound: none\n"}};
+    {"gymnasium:Own-v0", "NameNotFound: none; one that a package registers is written gymnasium:PACKAGE:Own-v0\n"},
+    {"gymnasium:Own/Breakout-v0",
+     "NameNotFound: none; one that a package registers is written gymnasium:PACKAGE:Own/Breakout-v0\n"},
+    {"gymnasium:walk:Own-v0", "NameNotFound: none\n"},
+    {"gymnasium:own-ones:Own-v0",
+     "; modules have underscores in their names: cumind train gymnasium:own_ones:Own-v0\n"}};
 
 /* A Gymnasium that has nothing, and a package that registers in gym. */
 START_TEST(what_is_not_installed_is_named_with_its_package) {
@@ -116,6 +132,34 @@ START_TEST(without_gymnasium_its_package_is_named) {
 }
 END_TEST
 
+/* As it is installed with an entry point of Gymnasium's, which from 1.0 on does nothing with it. */
+START_TEST(what_an_installed_package_registers_is_found_by_its_namespace) {
+    static const char info[] = "plugged-1.0.dist-info";
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, info);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    snprintf(path, sizeof path, "%s/%s/METADATA", cm_test_folder, info);
+    ck_assert_int_eq(cm_file_write(path, "Name: plugged\n", 14), CM_OK);
+    static const char points[] = "[gymnasium.envs]\nPlugged = plugged:register\nother = nowhere:register\n";
+    snprintf(path, sizeof path, "%s/%s/entry_points.txt", cm_test_folder, info);
+    ck_assert_int_eq(cm_file_write(path, points, sizeof points - 1), CM_OK);
+    write_package("gymnasium", "registry = {}\n"
+                               "class NameNotFound(Exception):\n    pass\n"
+                               "def make(name, **options):\n"
+                               "    if name not in registry: raise NameNotFound('none')\n"
+                               "    return registry[name]()\n");
+    write_package("plugged", "import gymnasium\n"
+                             "class Game:\n    actions, max_steps = 2, 9\n"
+                             "    def reset(self): return [0.0]\n"
+                             "    def step(self, action): return [0.0], 1.0, False\n"
+                             "def register(): gymnasium.registry['Plugged/Game-v0'] = Game\n");
+    setenv("PYTHONPATH", cm_test_folder, 1);
+    run("play --quiet --set env_name=gymnasium:Plugged/Game-v0");
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    expect_exit("play --quiet --set env_name=gymnasium:Plugged/Gone-v0", 2, "NameNotFound: none");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("advice");
     TCase *t = tcase_create("advice");
@@ -125,6 +169,7 @@ int main(void) {
                         (int)(sizeof first / sizeof *first));
     tcase_add_loop_test(t, what_is_not_installed_is_named_with_its_package, 0, (int)(sizeof lacking / sizeof *lacking));
     tcase_add_test(t, without_gymnasium_its_package_is_named);
+    tcase_add_test(t, what_an_installed_package_registers_is_found_by_its_namespace);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }
