@@ -323,8 +323,15 @@ bool cm_config_suggest(cm_config *config, const char *key, const char *value, co
     if (cm_value_from_text(entry->row, value, &taken) != CM_OK) return false;
     memcpy(entry->member, &taken, entry->row->size);
     entry->source = CM_FROM_DEFAULT;
+    entry->is_suggested = true;
     cm_config_derive(config, key, because);
     return true;
+}
+
+bool cm_config_is_suggested(const cm_config *config, const char *key) {
+    cm_config_entry *entry;
+    if (cm_config_find(config, key, &entry) != CM_OK) return false;
+    return entry->is_suggested && entry->source == CM_FROM_DEFAULT;
 }
 
 void cm_config_mark_known(cm_config *config) {

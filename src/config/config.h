@@ -68,6 +68,9 @@ bool cm_config_is_open(const cm_config *config, const char *key);
  * give the key, and a file no value but the default. `key` and `value` must be right. */
 bool cm_config_suggest(cm_config *config, const char *key, const char *value, const char *because);
 
+/* Whether the key has the value of a suggestion. */
+bool cm_config_is_suggested(const cm_config *config, const char *key);
+
 /* For each group of alternatives: members of lower precedence than the highest one given become 0. */
 void cm_config_resolve_groups(cm_config *config);
 

@@ -16,8 +16,9 @@ typedef struct cm_config_entry {
     void *member;        /* in the caller's struct */
     const void *options; /* the module's struct that the member is part of */
     cm_config_source source;
-    int line;      /* in the file that is being read, 0: not in it */
-    bool is_known; /* what there is to warn of has been said */
+    int line;          /* in the file that is being read, 0: not in it */
+    bool is_known;     /* what there is to warn of has been said */
+    bool is_suggested; /* by the task, as long as the source is the default */
     char origin[CM_ORIGIN_BYTES];
 } cm_config_entry;
 

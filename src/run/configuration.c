@@ -135,10 +135,12 @@ static void apply_evaluation(cm_config *config, cm_configuration *c) {
     cm_config_derive(config, "evaluation_interval", "collect false");
 }
 
-/* A support of which nothing is given is widened to what the task needs where that is known (run/session.h). */
+/* A support of which nothing is given, nor suggested, is widened to what the task needs where that is known
+ * (run/session.h). */
 static bool support_fits(const cm_config *config, const char *const keys[3]) {
     for (int i = 0; i < 3; i++)
-        if (cm_config_source_of(config, keys[i]) != CM_FROM_DEFAULT) return false;
+        if (cm_config_source_of(config, keys[i]) != CM_FROM_DEFAULT || cm_config_is_suggested(config, keys[i]))
+            return false;
     return true;
 }
 

@@ -69,24 +69,19 @@ static const cm_task_row rows[] = {
     {"chance decides where moves lead",
      is_sparse_by_chance,
      false,
-     {{"policy", "muzero"},
-      {"env_steps", "300000"},
-      {"max_depth", "1"},
-      {"policy_smoothing", "0.2"},
-      {"td_steps", "3"},
-      {"discount", "0.99"},
-      {"c_puct", "2.5"},
-      {"random_move_probability", "0.2"},
-      {"random_move_steps", "1"},
-      {"rescale_values", "true"},
-      {"value_scale", "0.1"},
-      {"value_transform", "false"},
-      {"hidden_dim", "64"},
-      {"num_unroll_steps", "3"},
-      {"learning_rate", "0.001"},
-      {"num_envs", "64"},
-      {"memory_steps", "50000"},
-      {"evaluation_interval", "30000"}}},
+     {{"env_steps", "300000"},         {"max_depth", "1"},
+      {"policy_smoothing", "0.1"},     {"td_steps", "3"},
+      {"discount", "0.995"},           {"value_support_min", NULL},
+      {"value_support_max", NULL},     {"reward_support_min", NULL},
+      {"reward_support_max", NULL},    {"random_move_probability", "0.2"},
+      {"random_move_steps", "1"},      {"random_move_end", "0"},
+      {"rescale_values", "true"},      {"value_scale", "0.1"},
+      {"value_transform", "false"},    {"num_simulations", "8"},
+      {"evaluation_simulations", "8"}, {"hidden_dim", "64"},
+      {"num_unroll_steps", "3"},       {"learning_rate", "0.001"},
+      {"ema_decay", "0.99"},           {"num_envs", "64"},
+      {"memory_steps", "30000"},       {"evaluation_interval", "30000"},
+      {"evaluation_episodes", "100"}}},
     {"every step costs until an end that is hard to meet",
      is_long_toll,
      false,
@@ -152,10 +147,22 @@ static void write_discount(const cm_env_spec *spec, char text[16]) {
     snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
 }
 
-/* Values that are not rescaled count as those of a task do whose largest reward is 1, which stands for one not met. */
+/* Of a size; 1 stands for one not met. */
+static double largest_reward(const cm_env_survey *seen) {
+    const double largest = fmax(-seen->reward_low, seen->reward_high);
+    return largest > 0.0 ? largest : 1.0;
+}
+
+/* Values that are not rescaled count as those of a task do whose largest reward is 1. */
 static void write_value_scale(const cm_env_survey *seen, char text[16]) {
-    const double usual = 0.5, most = 1000.0, largest = fmax(-seen->reward_low, seen->reward_high);
-    snprintf(text, 16, "%.3g", largest > 0.0 ? fmin(most, usual / largest) : usual);
+    snprintf(text, 16, "%.3g", fmin(1000.0, 0.5 / largest_reward(seen)));
+}
+
+/* Supports reach as far as the largest reward, which where it ends the episode is the largest return, too. */
+static void write_support(const cm_task_setting *setting, const cm_env_survey *seen, char text[16]) {
+    const bool is_value = strncmp(setting->key, "value", 5) == 0, is_min = strstr(setting->key, "_min") != NULL;
+    const double reach = largest_reward(seen) * (is_value && seen->paid_within > 0 ? 4.0 : 1.0);
+    snprintf(text, 16, "%.8g", is_min ? -reach : reach);
 }
 
 /* What is to be set; "": nothing. */
@@ -167,8 +174,10 @@ static const char *value_of(const cm_task_setting *setting, const cm_env_spec *s
         write_limit(spec, text);
     else if (strcmp(setting->key, "discount") == 0)
         write_discount(spec, text);
-    else
+    else if (strcmp(setting->key, "value_scale") == 0)
         write_value_scale(seen, text);
+    else
+        write_support(setting, seen, text);
     return text;
 }
 

@@ -11,10 +11,10 @@ extern "C" {
 #endif
 
 typedef struct cm_task_setting {
-    const char *key, *value; /* value NULL, of discount, max_steps and value_scale: by the task */
+    const char *key, *value; /* value NULL: by the task */
 } cm_task_setting;
 
-enum { CM_TASK_SETTINGS = 24 };
+enum { CM_TASK_SETTINGS = 28 };
 typedef struct cm_task_row {
     const char *what; /* the condition in words, "rewards are rare" */
     bool (*fits)(const cm_env_spec *spec, const cm_env_survey *seen);

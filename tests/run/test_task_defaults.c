@@ -78,7 +78,7 @@ START_TEST(each_task_gets_the_rows_that_fit_it) {
         for (int r = 0; r < 3 && cases[i].rows[r]; r++) ck_assert_msg(tells(cases[i].rows[r]), "%zu: %s", i, why);
     }
     apply(&lake, 1, NULL); /* the later row counts more */
-    ck_assert(c.mcts.policy == CM_MCTS_MUZERO && c.replay.td_steps == 3 && c.mcts.num_simulations == 16);
+    ck_assert(c.mcts.policy == CM_MCTS_GUMBEL_MUZERO && c.mcts.max_depth == 1 && c.mcts.num_simulations == 8);
     states = 500;
     apply(&cliff, 1, NULL);
     states = 48;
@@ -131,6 +131,30 @@ START_TEST(values_count_by_the_largest_reward_that_was_met) {
 }
 END_TEST
 
+/* Atoms lie as close as the rewards let them, which is what tells small values apart. */
+START_TEST(supports_are_as_wide_as_what_chance_pays) {
+    static const struct {
+        double low, high;
+        int within; /* paid steps that end no episode */
+        double value, reward;
+    } cases[] = {{0, 1, 0, 1, 1}, {0, 0, 0, 1, 1}, {-5, 1, 0, 5, 5}, {0, 0.1, 0, 0.1, 0.1}, {0, 10, 1, 40, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_env_survey seen = lake;
+        seen.reward_low = cases[i].low, seen.reward_high = cases[i].high, seen.paid_within = cases[i].within;
+        apply(&seen, 1, NULL);
+        ck_assert_double_eq(c.network.value_support_min, -cases[i].value);
+        ck_assert_double_eq(c.network.value_support_max, cases[i].value);
+        ck_assert_double_eq(c.network.reward_support_min, -cases[i].reward);
+        ck_assert_double_eq(c.network.reward_support_max, cases[i].reward);
+        ck_assert(!c.network.fits_value_support && !c.network.fits_reward_support);
+    }
+    apply(&lake, 1, "value_support_max=30");
+    ck_assert_double_eq(c.network.value_support_max, 30);
+    apply(&grid, 1, NULL);
+    ck_assert(c.network.fits_value_support && c.network.fits_reward_support);
+}
+END_TEST
+
 /* Every setting of every row is a value of its key. */
 START_TEST(rows_can_be_taken) {
     int count;
@@ -153,6 +177,7 @@ int main(void) {
     tcase_add_test(tcase, what_is_given_stays_and_what_is_taken_is_told);
     tcase_add_test(tcase, settings_follow_the_time_limit);
     tcase_add_test(tcase, values_count_by_the_largest_reward_that_was_met);
+    tcase_add_test(tcase, supports_are_as_wide_as_what_chance_pays);
     tcase_add_test(tcase, rows_can_be_taken);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
