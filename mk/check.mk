@@ -17,7 +17,10 @@ check-options: ## every option of a configuration is read by something
 check-headers: ## every header compiles alone, as C17 and as C++17
 	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
 
-lint: check-format check-options ## clang-format, unread options, clang-tidy, cppcheck, shellcheck, mutants of lines that are gone
+check-names: ## a name is defined in one header only
+	@scripts/check_names .
+
+lint: check-format check-options check-names ## clang-format, unread options, names of two headers, clang-tidy, cppcheck, shellcheck, mutants of lines that are gone
 	@shellcheck -x $(SHELL_SCRIPTS)
 	@bash scripts/mutants_mcts.sh --check
 	@bash scripts/mutants_kernels.sh --check
@@ -183,4 +186,4 @@ check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (d
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-names check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

@@ -42,7 +42,7 @@ static cm_status fail_open(const cm_dir *dir, const char *name, const char *verb
 static int open_folder(int at, const char *name, int flags) {
     int file;
     do file = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-    while (cm_interrupted(file));
+    while (cm_is_eintr(file));
     return file;
 }
 
@@ -117,7 +117,7 @@ cm_status cm_dir_make(const cm_dir *dir, const char *name) {
 cm_status cm_dir_sync(const cm_dir *dir) {
     int result;
     do result = fsync(dir->file);
-    while (cm_interrupted(result));
+    while (cm_is_eintr(result));
     return result == 0 || errno == EINVAL || errno == EROFS ? CM_OK : fail_in_folder(dir, "sync the folder");
 }
 
@@ -172,7 +172,7 @@ cm_status cm_dir_remove(const cm_dir *dir, const char *name) {
 cm_status cm_dir_open_file(const cm_dir *dir, const char *name, int flags, int *file) {
     struct stat about;
     do *file = openat(handle_of(dir), name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    while (cm_interrupted(*file));
+    while (cm_is_eintr(*file));
     if (*file < 0) return fail_open(dir, name, "open");
     if (fstat(*file, &about) == 0 && S_ISREG(about.st_mode)) return CM_OK;
     close(*file);

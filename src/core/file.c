@@ -77,7 +77,7 @@ cm_status cm_file_read_open(int file, const char *path, size_t limit, char **dat
     while (got < expected) {
         ssize_t n;
         do n = read(file, text + got, expected - got);
-        while (cm_interrupted(n));
+        while (cm_is_eintr(n));
         if (n < 0) {
             free(text);
             return cm_file_fail(path, "read");
@@ -93,7 +93,7 @@ cm_status cm_file_read_open(int file, const char *path, size_t limit, char **dat
 cm_status cm_file_open(const char *path, int *file) {
     struct stat about;
     do *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe must not block before it is refused */
-    while (cm_interrupted(*file));
+    while (cm_is_eintr(*file));
     if (*file < 0) return fail_open(path);
     if (fstat(*file, &about) == 0 && S_ISREG(about.st_mode)) return CM_OK;
     close(*file);

@@ -1,7 +1,7 @@
 /* System calls that a signal has interrupted are made again:
  *
  *     do n = read(file, data, size);
- *     while (cm_interrupted(n));
+ *     while (cm_is_eintr(n));
  */
 #ifndef CM_CORE_RETRY_H
 #define CM_CORE_RETRY_H
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* `result`: of a call that returns a negative number on failure and sets errno. */
-static inline bool cm_interrupted(ssize_t result) { return result < 0 && errno == EINTR; }
+static inline bool cm_is_eintr(ssize_t result) { return result < 0 && errno == EINTR; }
 
 #ifdef __cplusplus
 }

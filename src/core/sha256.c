@@ -15,7 +15,7 @@ static cm_status hash_all(const char *path, int file, char out[CM_SHA256_HEX]) {
     SHA2_CTX hash;
     SHA256Init(&hash);
     for (ssize_t n; (n = read(file, piece, PIECE)) != 0;) {
-        if (cm_interrupted(n)) continue;
+        if (cm_is_eintr(n)) continue;
         if (n < 0) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
         SHA256Update(&hash, piece, (size_t)n);
     }
@@ -27,7 +27,7 @@ cm_status cm_sha256_file(const char *path, char out[CM_SHA256_HEX]) {
     struct stat about;
     int file;
     do file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    while (cm_interrupted(file));
+    while (cm_is_eintr(file));
     if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     cm_status status = CM_OK;
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {

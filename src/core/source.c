@@ -35,7 +35,7 @@ static cm_status read_file(const cm_source *source, uint64_t at, char *out, size
     while (size > 0) {
         ssize_t n;
         do n = pread(source->file, out, size, (off_t)at);
-        while (cm_interrupted(n));
+        while (cm_is_eintr(n));
         if (n < 0) return cm_file_fail(source->path, "read");
         if (n == 0) return fail_short(source, size);
         out += n, at += (uint64_t)n, size -= (size_t)n;

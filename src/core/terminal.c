@@ -77,7 +77,7 @@ bool cm_terminal_write(int file, const char *line) {
     for (size_t at = 0, size = strlen(text); at < size;) {
         ssize_t n;
         do n = write(file, text + at, size - at);
-        while (cm_interrupted(n));
+        while (cm_is_eintr(n));
         if (n <= 0) return false;
         at += (size_t)n;
     }

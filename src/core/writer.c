@@ -60,7 +60,7 @@ static cm_status open_temporary(cm_file_writer *writer) {
         do
             writer->file =
                 openat(writer->folder, writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        while (cm_interrupted(writer->file));
+        while (cm_is_eintr(writer->file));
         if (writer->file < 0 && errno == EEXIST && unlinkat(writer->folder, writer->temporary, 0) != 0) break;
     }
     return writer->file < 0 ? cm_file_fail(writer->path, "write") : CM_OK;
@@ -99,7 +99,7 @@ static cm_status write_all(cm_file_writer *writer, const char *from, size_t size
     while (size > 0) {
         ssize_t n;
         do n = write(writer->file, from, size < (size_t)1 << 30 ? size : (size_t)1 << 30);
-        while (cm_interrupted(n));
+        while (cm_is_eintr(n));
         if (n <= 0) return cm_file_fail(writer->path, "write");
         from += n, size -= (size_t)n;
     }
@@ -123,7 +123,7 @@ cm_status cm_file_append(cm_file_writer *writer, const void *data, size_t size) 
 static int sync_file(int file) {
     int result;
     do result = fsync(file);
-    while (cm_interrupted(result));
+    while (cm_is_eintr(result));
     return result;
 }
 

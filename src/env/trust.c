@@ -93,11 +93,11 @@ static cm_status append(const char *entry) {
     ssize_t written;
     int file;
     do file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    while (cm_interrupted(file));
+    while (cm_is_eintr(file));
     if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     const int size = snprintf(line, sizeof line, "%s\n", entry);
     do written = write(file, line, (size_t)size);
-    while (cm_interrupted(written));
+    while (cm_is_eintr(written));
     cm_status status = written == size ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     close(file);
     return status;

@@ -10,7 +10,7 @@ static cm_status broken(int b, int slot, const char *what, double got, double wa
 }
 
 /* Entry `at` of a node, which is not open. */
-static cm_status check_child(const cm_tree *tree, int b, const cm_view *view, int at) {
+static cm_status check_child(const cm_tree *tree, int b, const cm_node_view *view, int at) {
     int slot = view->slot, child = view->child[at], action = cm_view_action(view, at);
     if (action < 0 || action >= cm_tree_width(tree, b, slot)) return broken(b, slot, "child's action", action, 0);
     if (view->is_list && view->open[action] != -INFINITY) {
@@ -36,10 +36,10 @@ static cm_status check_child(const cm_tree *tree, int b, const cm_view *view, in
 }
 
 /* The edge that a node selects leads to an entry of a node below, or of its own. */
-static cm_status check_selection(const cm_tree *tree, int b, const cm_view *view, int32_t edge) {
+static cm_status check_selection(const cm_tree *tree, int b, const cm_node_view *view, int32_t edge) {
     int slot = cm_tree_slot_of(tree, edge), entry = cm_tree_entry_of(tree, edge);
     if (slot < view->slot || slot >= tree->slots) return broken(b, view->slot, "slot to expand", slot, view->slot);
-    cm_view leaf = cm_tree_view(tree, b, slot);
+    cm_node_view leaf = cm_tree_view(tree, b, slot);
     int most = tree->is_dense ? tree->num_actions - 1 : leaf.rest->count, width = cm_tree_width(tree, b, slot);
     if (entry > most) return broken(b, slot, "entry to expand", entry, most);
     int32_t action = cm_step_action(tree, b, &leaf, entry);
@@ -53,7 +53,7 @@ static cm_status check_selection(const cm_tree *tree, int b, const cm_view *view
 }
 
 /* What the edges of a node without limit say is what its rule says. */
-static cm_status check_rule(const cm_tree *tree, int b, const cm_view *view, int32_t edge) {
+static cm_status check_rule(const cm_tree *tree, int b, const cm_node_view *view, int32_t edge) {
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
     bool is_chance = tree->is_chance[cm_tree_index(tree, b, view->slot)];
     if (view->node->visits == 1 || is_told || view->rest->depth >= tree->max_depth) return CM_OK;
@@ -67,7 +67,7 @@ static cm_status check_rule(const cm_tree *tree, int b, const cm_view *view, int
 }
 
 /* What a node keeps for the next backup. */
-static cm_status check_constants(const cm_tree *tree, int b, int slot, const cm_view *view) {
+static cm_status check_constants(const cm_tree *tree, int b, int slot, const cm_node_view *view) {
     const cm_node *node = view->node;
     float share = tree->reciprocal[node->visits + 1], explore = tree->explore[node->visits + 1];
     if (node->share != share) return broken(b, slot, "share", (double)node->share, (double)share);
@@ -80,7 +80,7 @@ static cm_status check_constants(const cm_tree *tree, int b, int slot, const cm_
 
 /* Visits of a node = its own evaluation + passages; only a leaf at the depth limit is evaluated several times. */
 static cm_status check_node(const cm_tree *tree, int b, int slot) {
-    cm_view view = cm_tree_view(tree, b, slot);
+    cm_node_view view = cm_tree_view(tree, b, slot);
     const cm_node *node = view.node;
     int passages = 0, entries = cm_tree_entries(tree, &view);
     if (entries < 0 || entries > tree->capacity) return broken(b, slot, "children", entries, tree->capacity);
@@ -93,7 +93,7 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
     if (node->visits < 1) return broken(b, slot, "node visits", node->visits, 1);
     CM_TRY(check_constants(tree, b, slot, &view));
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
-    cm_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
+    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
     int depth = slot == CM_ROOT ? 0 : above.rest->depth + 1;
     if (view.rest->depth != depth) return broken(b, slot, "depth", view.rest->depth, depth);
     if (depth >= tree->max_depth) return CM_OK; /* nobody asks what it selects */

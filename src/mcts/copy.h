@@ -10,22 +10,22 @@
 extern "C" {
 #endif
 
-typedef struct cm_copy {
+typedef struct cm_tree_copy {
     cm_node node;
     cm_rest rest;
     cm_entry entry[CM_DENSE_MOST];
     float logit[CM_DENSE_MOST]; /* GUMBEL */
-} cm_copy;
+} cm_tree_copy;
 
-static CM_HD inline cm_entry *cm_copy_entries(const cm_view *view) { return (cm_entry *)(void *)view->q; }
+static CM_HD inline cm_entry *cm_copy_entries(const cm_node_view *view) { return (cm_entry *)(void *)view->q; }
 static CM_HD inline bool cm_copy_has_logits(const cm_tree *tree) {
     return tree->params.interior_rule == CM_RULE_GUMBEL;
 }
 
 /* A view of the copy of a node. Its row of children is the tree's. */
-static CM_HD inline cm_view cm_copy_view(const cm_view *of, cm_copy *copy) {
+static CM_HD inline cm_node_view cm_copy_view(const cm_node_view *of, cm_tree_copy *copy) {
     cm_entry *entry = copy->entry;
-    cm_view view = *of;
+    cm_node_view view = *of;
     view.node = &copy->node;
     view.rest = &copy->rest;
     view.q = &entry->q;
@@ -37,13 +37,13 @@ static CM_HD inline cm_view cm_copy_view(const cm_view *of, cm_copy *copy) {
 }
 
 /* The same of a node that says nothing yet. */
-static CM_HD inline cm_view cm_copy_new(const cm_view *of, cm_copy *copy) {
+static CM_HD inline cm_node_view cm_copy_new(const cm_node_view *of, cm_tree_copy *copy) {
     const cm_rest none = {0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
     copy->rest = none;
     return cm_copy_view(of, copy);
 }
 
-static CM_HD inline cm_view cm_copy_read(const cm_tree *tree, const cm_view *from, cm_copy *copy) {
+static CM_HD inline cm_node_view cm_copy_read(const cm_tree *tree, const cm_node_view *from, cm_tree_copy *copy) {
     copy->node = *from->node;
     copy->rest = *from->rest;
     CM_WRITTEN_OUT for (int a = 0; a < tree->num_actions; a++) copy->entry[a] = cm_copy_entries(from)[a];
@@ -53,8 +53,8 @@ static CM_HD inline cm_view cm_copy_read(const cm_tree *tree, const cm_view *fro
 }
 
 /* Back to its place what a backup changes: the counters of the node and entry `at`. */
-static CM_HD inline void cm_copy_write(const cm_tree *tree, int b, const cm_view *view, int at) {
-    const cm_view to = cm_tree_view(tree, b, view->slot);
+static CM_HD inline void cm_copy_write(const cm_tree *tree, int b, const cm_node_view *view, int at) {
+    const cm_node_view to = cm_tree_view(tree, b, view->slot);
     cm_entry entry = cm_copy_entries(view)[0];
     CM_WRITTEN_OUT for (int a = 1; a < tree->num_actions; a++) {
         const cm_entry here = cm_copy_entries(view)[a];
@@ -71,8 +71,8 @@ static CM_HD inline void cm_copy_write(const cm_tree *tree, int b, const cm_view
 }
 
 /* All of a new node. */
-static CM_HD inline void cm_copy_write_new(const cm_tree *tree, int b, const cm_view *view) {
-    const cm_view to = cm_tree_view(tree, b, view->slot);
+static CM_HD inline void cm_copy_write_new(const cm_tree *tree, int b, const cm_node_view *view) {
+    const cm_node_view to = cm_tree_view(tree, b, view->slot);
     *to.node = *view->node;
     *to.rest = *view->rest;
     CM_WRITTEN_OUT for (int a = 0; a < tree->capacity; a++) {

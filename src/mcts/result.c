@@ -68,7 +68,7 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     const cm_tree *tree = &search->tree;
     cm_node_info info = {.parent = CM_NONE, .action_from_parent = CM_NONE};
     if (!tree->is_used[cm_tree_index(tree, b, slot)]) return info;
-    cm_view view = cm_tree_view(tree, b, slot);
+    cm_node_view view = cm_tree_view(tree, b, slot);
     info.visits = view.node->visits;
     info.parent = slot == CM_ROOT ? CM_NONE : cm_tree_slot_of(tree, view.node->link);
     info.action_from_parent = cm_tree_action_to(tree, b, slot);
@@ -80,7 +80,7 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
 }
 
 /* The prior of an open action. */
-static float open_prior(const cm_tree *tree, int b, const cm_view *view, int column) {
+static float open_prior(const cm_tree *tree, int b, const cm_node_view *view, int column) {
     if (tree->is_dense) return *cm_view_prior(view, column);
     float open = view->open[column];
     if (open == -INFINITY) return 0.0f;
@@ -90,7 +90,7 @@ static float open_prior(const cm_tree *tree, int b, const cm_view *view, int col
 
 cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column) {
     const cm_tree *tree = &search->tree;
-    cm_view view = cm_tree_view(tree, b, slot);
+    cm_node_view view = cm_tree_view(tree, b, slot);
     int at = tree->is_dense ? column : 0;
     while (view.is_list && at < view.rest->count && view.action[at] != column) at++;
     cm_edge_info info = {.child = CM_NONE};

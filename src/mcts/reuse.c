@@ -25,7 +25,7 @@ static cm_status check_keep(const cm_search *search, const cm_model *model, cons
 /* Slot of the root's child by `action`, CM_NONE if it is not expanded or there is no tree. */
 static int32_t child_of_root(const cm_tree *tree, int b, int32_t action) {
     if (!tree->is_used[cm_tree_index(tree, b, CM_ROOT)]) return CM_NONE;
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
         if (!cm_view_is_open(&root, at) && cm_view_action(&root, at) == action) return root.child[at];
     }
@@ -50,7 +50,7 @@ static int32_t renumber_edge(const cm_tree *tree, int32_t edge, const int32_t *m
 
 /* New numbers in all that node `slot` has; entries behind the last child of a list refer to the node itself. */
 static void renumber(const cm_tree *tree, int b, int slot, const int32_t *map) {
-    cm_view view = cm_tree_view(tree, b, slot);
+    cm_node_view view = cm_tree_view(tree, b, slot);
     int entries = cm_tree_entries(tree, &view);
     for (int at = 0; at < entries; at++) {
         *cm_view_leaf(&view, at) = renumber_edge(tree, *cm_view_leaf(&view, at), map);
@@ -78,7 +78,7 @@ static cm_status compact(cm_search *search, const cm_model *model, int b, int32_
     int32_t *map = search->map, *from = search->map + tree->slots, *to = from + tree->slots;
     int kept = number_subtree(tree, b, top, map);
     if (kept > 0) {
-        cm_view root = cm_tree_view(tree, b, CM_ROOT);
+        cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
         int entry = cm_tree_entry_of(tree, cm_tree_node(tree, b, top)->link);
         tree->root_leaf[b] = renumber_edge(tree, *cm_view_leaf(&root, entry), map);
     }
@@ -109,12 +109,12 @@ cm_status cm_search_keep(cm_search *search, const cm_model *model, const int32_t
 }
 
 /* The prior of an action that is not expanded; -inf if it is not there or expanded. */
-static float *open_prior(const cm_view *root, int action) {
+static float *open_prior(const cm_node_view *root, int action) {
     return root->is_list ? root->open + action : cm_view_weight(root, action);
 }
 
 void cm_reuse_logits(const cm_tree *tree, int b, float *logits) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     for (int a = 0; a < tree->num_actions; a++) {
         float open = *open_prior(&root, a);
         logits[a] = open == -INFINITY ? -FLT_MAX : cm_ln(cm_max(open, FLT_MIN));
@@ -126,7 +126,7 @@ void cm_reuse_logits(const cm_tree *tree, int b, float *logits) {
 }
 
 /* New priors of the root's children and open actions. */
-static void renew_priors(cm_tree *tree, int b, const cm_view *root, const float *logits) {
+static void renew_priors(cm_tree *tree, int b, const cm_node_view *root, const float *logits) {
     float *priors = tree->scratch;
     (void)cm_softmax(priors, logits, tree->num_actions);
     for (int a = 0; a < tree->num_actions; a++) {
@@ -149,7 +149,7 @@ static void renew_priors(cm_tree *tree, int b, const cm_view *root, const float 
 }
 
 void cm_reuse_root(cm_tree *tree, int b, const float *logits) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     renew_priors(tree, b, &root, logits);
     int entry = cm_rules_puct(tree, &root, tree->explore[root.node->visits]);
     bool ends = cm_view_is_open(&root, entry);

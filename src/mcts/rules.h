@@ -34,19 +34,19 @@ static CM_HD inline bool cm_rules_are_dense(const cm_search_params *params, int 
 }
 
 /* What orders the entries of a node without children, the largest first; -inf: not there. Dense entries. */
-static CM_HD inline float cm_rules_first(const cm_tree *tree, const cm_view *view, int entry) {
+static CM_HD inline float cm_rules_first(const cm_tree *tree, const cm_node_view *view, int entry) {
     return tree->params.interior_rule == CM_RULE_GUMBEL ? view->logit[entry] : *cm_view_weight(view, entry);
 }
 
 /* The range that a transform maps to [0, 1]. */
-static CM_HD inline cm_range cm_rules_range(const cm_tree *tree, const cm_view *view) {
+static CM_HD inline cm_range cm_rules_range(const cm_tree *tree, const cm_node_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind == CM_QTRANSFORM_MIN_MAX) return cm_qtransform_min_max(params);
     return cm_qtransform_siblings(view->q, view->step, cm_tree_entries(tree, view), view->node->value, params->epsilon);
 }
 
 /* Completed values over dense entries: what is not visited has the value `fill`, and no weight in the mean. */
-static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_view *view) {
+static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_node_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
     float q[CM_DENSE_MOST] = {0}, prior[CM_DENSE_MOST], fill = view->node->raw_value, scratch[2 * CM_DENSE_MOST];
     int32_t visits[CM_DENSE_MOST];
@@ -61,7 +61,7 @@ static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_v
     return cm_qtransform_completed(params, q, visits, n, n, fill);
 }
 
-static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_view *view) {
+static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_node_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) return cm_range_map(cm_rules_range(tree, view));
     if (tree->is_dense) return cm_rules_map_dense(tree, view);
@@ -74,7 +74,7 @@ static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_view *v
 }
 
 /* The entry that the interior rule of GUMBEL selects. */
-static CM_HD inline int cm_rules_gumbel(const cm_tree *tree, const cm_view *view) {
+static CM_HD inline int cm_rules_gumbel(const cm_tree *tree, const cm_node_view *view) {
     cm_affine map = cm_rules_map(tree, view);
     float scratch[CM_LANES];
     if (tree->is_dense) return cm_select_gumbel_dense(view, tree->num_actions, map, scratch);
@@ -84,7 +84,7 @@ static CM_HD inline int cm_rules_gumbel(const cm_tree *tree, const cm_view *view
 /* The entry that PUCT selects; explore: of the node's visits (tree->explore). A transform that maps a range to [0, 1]
  * divides all values by its size; to multiply the other term of the scores by it instead orders them in the same way,
  * and saves the division. */
-static CM_HD inline int cm_rules_puct(const cm_tree *tree, const cm_view *view, float explore) {
+static CM_HD inline int cm_rules_puct(const cm_tree *tree, const cm_node_view *view, float explore) {
     if (!tree->is_dense && tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) {
         return cm_select_puct(view, cm_rules_map(tree, view), explore).entry;
     }

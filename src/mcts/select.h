@@ -35,7 +35,7 @@ static CM_HD inline cm_choice cm_choice_better(cm_choice best, float score, int3
 
 /* The end of a comparison: takes the best open action in, if there is one. If nothing can be compared (no action is
  * there, or numbers that are not finite) the first child, without children action 0. */
-static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_view *view, float open_score) {
+static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_node_view *view, float open_score) {
     const cm_rest *rest = view->rest;
     if (rest->open_action != CM_NONE) best = cm_choice_better(best, open_score, rest->open_action, rest->count);
     if (best.action != INT32_MAX) return best;
@@ -45,7 +45,7 @@ static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_view *vie
 }
 
 /* PUCT: transformed q + explore * prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_puct(const cm_view *view, cm_affine map, float explore) {
+static CM_HD inline cm_choice cm_select_puct(const cm_node_view *view, cm_affine map, float explore) {
     cm_choice best = cm_choice_none();
     for (int i = 0; i < view->rest->count; i++) {
         float score = cm_affine_apply(map, *cm_view_q(view, i)) + explore * *cm_view_weight(view, i);
@@ -60,7 +60,7 @@ static CM_HD inline float cm_select_score(float above_low, float weight, cm_rang
     return above_low + range.size * (explore * weight);
 }
 
-static CM_HD inline cm_choice cm_select_list(const cm_view *view, cm_range range, float explore) {
+static CM_HD inline cm_choice cm_select_list(const cm_node_view *view, cm_range range, float explore) {
     cm_choice best = cm_choice_none();
     for (int i = 0; i < view->rest->count; i++) {
         float score = cm_select_score(*cm_view_q(view, i) - range.low, *cm_view_weight(view, i), range, explore);
@@ -70,7 +70,7 @@ static CM_HD inline cm_choice cm_select_list(const cm_view *view, cm_range range
 }
 
 /* The same over dense entries [n], q NaN where nothing is visited: the lowest of the best; 0 if nothing is there. */
-static CM_HD inline int cm_select_dense(const cm_view *view, int n, cm_range range, float explore) {
+static CM_HD inline int cm_select_dense(const cm_node_view *view, int n, cm_range range, float explore) {
     float most = -INFINITY;
     int best = 0;
     for (int a = 0; a < n; a++) {
@@ -82,7 +82,7 @@ static CM_HD inline int cm_select_dense(const cm_view *view, int n, cm_range ran
 }
 
 /* Gumbel below the root: follows the improved policy softmax(logits + transformed q). scratch: [count + 1]. */
-static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_view *view, cm_affine map, float *scratch) {
+static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node_view *view, cm_affine map, float *scratch) {
     const cm_rest *rest = view->rest;
     int count = rest->count;
     bool has_open = rest->open_action != CM_NONE;
@@ -104,7 +104,7 @@ static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_view *view, cm_
 
 /* The same over dense entries [n], with exponentials of the open actions one by one: the lowest of the best; 0 if
  * nothing is there. scratch: [n]. */
-static CM_HD inline int cm_select_gumbel_dense(const cm_view *view, int n, cm_affine map, float *scratch) {
+static CM_HD inline int cm_select_gumbel_dense(const cm_node_view *view, int n, cm_affine map, float *scratch) {
     float most = -FLT_MAX, best = -INFINITY;
     int at = 0;
     for (int a = 0; a < n; a++) {
@@ -122,7 +122,7 @@ static CM_HD inline int cm_select_gumbel_dense(const cm_view *view, int n, cm_af
 }
 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_chance(const cm_view *view) {
+static CM_HD inline cm_choice cm_select_chance(const cm_node_view *view) {
     cm_choice best = cm_choice_none();
     for (int i = 0; i < view->rest->count; i++)
         best = cm_choice_better(best, *cm_view_weight(view, i), view->action[i], i);

@@ -48,7 +48,7 @@ extern const cm_step cm_step_avx2; /* only on machines that have it */
 const cm_step *cm_step_best(void);
 
 /* The action of an entry of a node; 0 where nothing is to be expanded. */
-static CM_HD inline int32_t cm_step_action(const cm_tree *tree, int b, const cm_view *view, int entry) {
+static CM_HD inline int32_t cm_step_action(const cm_tree *tree, int b, const cm_node_view *view, int entry) {
     if (tree->is_dense || !cm_view_is_open(view, entry)) return cm_view_action(view, entry);
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
     int32_t action = is_told ? tree->root_open[b] : view->rest->open_action;
@@ -56,14 +56,14 @@ static CM_HD inline int32_t cm_step_action(const cm_tree *tree, int b, const cm_
 }
 
 /* Whether an entry has no child yet. Without a limit of depth every edge that is expanded leads to a new node. */
-static CM_HD inline bool cm_step_is_new(const cm_tree *tree, const cm_view *view, int entry) {
+static CM_HD inline bool cm_step_is_new(const cm_tree *tree, const cm_node_view *view, int entry) {
     return (tree->is_dense && tree->max_depth == INT32_MAX) || cm_view_is_open(view, entry);
 }
 
 /* The edge that root b expands next, tree->root_leaf[b]; a new node gets `slot`. */
 static CM_HD inline cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t edge, int32_t slot) {
     int32_t entry = cm_tree_entry_of(tree, edge);
-    cm_view view = cm_tree_view(tree, b, cm_tree_slot_of(tree, edge));
+    cm_node_view view = cm_tree_view(tree, b, cm_tree_slot_of(tree, edge));
     bool is_new = cm_step_is_new(tree, &view, entry);
     cm_leaf leaf = {edge, cm_step_action(tree, b, &view, entry), is_new ? slot : view.child[entry], view.rest->depth};
     return leaf;

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* Writes root_visits and root_q of root b from one of its entries. */
-static CM_HD inline void cm_summary_edge(const cm_tree *tree, int b, const cm_view *root, int at) {
+static CM_HD inline void cm_summary_edge(const cm_tree *tree, int b, const cm_node_view *root, int at) {
     if (cm_view_is_open(root, at)) return;
     size_t edge = (size_t)b * (size_t)tree->num_actions + (size_t)cm_view_action(root, at);
     tree->root_visits[edge] = cm_tree_node(tree, b, root->child[at])->visits;
@@ -18,7 +18,7 @@ static CM_HD inline void cm_summary_edge(const cm_tree *tree, int b, const cm_vi
 
 /* The same from all of them. */
 static CM_HD inline void cm_summary_edges(const cm_tree *tree, int b) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
     memset(tree->root_visits + first, 0, n * sizeof(int32_t));
     memset(tree->root_q + first, 0, n * sizeof(float));
@@ -32,7 +32,7 @@ static CM_HD inline bool cm_summary_needs_edges(const cm_tree *tree) {
 
 /* Writes the numbers of root b; `map`: the q-transform at the root, NULL: not GUMBEL. */
 static CM_HD inline void cm_summary_values(const cm_tree *tree, int b, const cm_affine *map) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     cm_summary *summary = &tree->summary[b];
     summary->value = root.node->value;
     summary->raw_value = root.rest->raw_value;
@@ -44,7 +44,7 @@ static CM_HD inline void cm_summary_values(const cm_tree *tree, int b, const cm_
 
 /* Writes what root b has of root_visits, root_q and summary, but for the flaw. */
 static CM_HD inline void cm_summary_write(const cm_tree *tree, int b) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     bool is_gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
     if (cm_summary_needs_edges(tree)) cm_summary_edges(tree, b);
     if (is_gumbel) {

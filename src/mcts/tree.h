@@ -63,7 +63,7 @@ typedef struct cm_entry { /* read and written as a row of four */
 /* A node with all that belongs to it: pointers into the tree. What belongs to entry i stands at [i * step]: numbers of
  * cm_entry, or, for the rules that read priors and visits, rows of their own. In lists the first `count` are in use;
  * what stands behind them is for vectors (plain.inc). */
-typedef struct cm_view {
+typedef struct cm_node_view {
     int32_t slot;
     int32_t step; /* 4 (cm_entry) or 1 */
     bool is_list; /* not dense */
@@ -77,7 +77,7 @@ typedef struct cm_view {
     float *logit;    /* [capacity] only dense with GUMBEL: prior logit, -inf: not there    */
     int32_t *action; /* [capacity] only in lists: column                                   */
     float *open;     /* only in lists: [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded */
-} cm_view;
+} cm_node_view;
 
 /* What a finished search says of a root, beside its visits and Q-values. */
 typedef struct cm_summary {
@@ -150,13 +150,13 @@ static CM_HD inline cm_node *cm_tree_node(const cm_tree *tree, int b, int slot) 
     return (cm_node *)(void *)(tree->nodes + cm_tree_index(tree, b, slot) * tree->node_bytes);
 }
 
-static CM_HD inline cm_view cm_tree_view(const cm_tree *tree, int b, int slot) {
+static CM_HD inline cm_node_view cm_tree_view(const cm_tree *tree, int b, int slot) {
     size_t index = cm_tree_index(tree, b, slot), n = (size_t)tree->capacity, row = tree->has_statistics ? n : 1;
     cm_node *node = (cm_node *)(void *)(tree->nodes + index * tree->node_bytes);
     unsigned char *rest = tree->rest + index * tree->rest_bytes;
     float *rows = (float *)(void *)((unsigned char *)node + tree->rows_at);
     int32_t *child = (int32_t *)(void *)(rest + (tree->is_dense ? sizeof(cm_rest) : 0));
-    cm_view view;
+    cm_node_view view;
     view.slot = slot;
     view.step = tree->has_statistics ? 1 : 4;
     view.is_list = !tree->is_dense;
@@ -174,10 +174,16 @@ static CM_HD inline cm_view cm_tree_view(const cm_tree *tree, int b, int slot) {
     return view;
 }
 
-static CM_HD inline float *cm_view_q(const cm_view *view, int entry) { return view->q + entry * view->step; }
-static CM_HD inline float *cm_view_weight(const cm_view *view, int entry) { return view->weight + entry * view->step; }
-static CM_HD inline int32_t *cm_view_leaf(const cm_view *view, int entry) { return view->leaf + entry * view->step; }
-static CM_HD inline float *cm_view_prior(const cm_view *view, int entry) { return view->prior + entry * view->step; }
+static CM_HD inline float *cm_view_q(const cm_node_view *view, int entry) { return view->q + entry * view->step; }
+static CM_HD inline float *cm_view_weight(const cm_node_view *view, int entry) {
+    return view->weight + entry * view->step;
+}
+static CM_HD inline int32_t *cm_view_leaf(const cm_node_view *view, int entry) {
+    return view->leaf + entry * view->step;
+}
+static CM_HD inline float *cm_view_prior(const cm_node_view *view, int entry) {
+    return view->prior + entry * view->step;
+}
 
 /* The number of an edge, and what it stands for. */
 static CM_HD inline int32_t cm_tree_edge(const cm_tree *tree, int32_t slot, int32_t entry) {
@@ -189,15 +195,15 @@ static CM_HD inline int32_t cm_tree_entry_of(const cm_tree *tree, int32_t edge) 
 }
 
 /* Entries of a node that may have children; an entry has one if it is not open. */
-static CM_HD inline int cm_tree_entries(const cm_tree *tree, const cm_view *view) {
+static CM_HD inline int cm_tree_entries(const cm_tree *tree, const cm_node_view *view) {
     return tree->is_dense ? tree->num_actions : view->rest->count;
 }
-static CM_HD inline bool cm_view_is_open(const cm_view *view, int entry) {
+static CM_HD inline bool cm_view_is_open(const cm_node_view *view, int entry) {
     return view->is_list ? entry >= view->rest->count : view->child[entry] == view->slot;
 }
 
 /* The column of an entry that is not open. */
-static CM_HD inline int32_t cm_view_action(const cm_view *view, int entry) {
+static CM_HD inline int32_t cm_view_action(const cm_node_view *view, int entry) {
     return view->is_list ? view->action[entry] : entry;
 }
 
@@ -205,7 +211,7 @@ static CM_HD inline int32_t cm_view_action(const cm_view *view, int entry) {
 static CM_HD inline int32_t cm_tree_action_to(const cm_tree *tree, int b, int slot) {
     if (slot == CM_ROOT) return CM_NONE;
     int32_t link = cm_tree_node(tree, b, slot)->link;
-    cm_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, link));
+    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, link));
     return cm_view_action(&above, cm_tree_entry_of(tree, link));
 }
 

@@ -71,7 +71,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     if (!lane->open) lane->piece = lane->rows;
     bool full = lane->rows - lane->piece == replay->config.segment_steps;
     if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
-    replay->row[slot] = (cm_row){
+    replay->row[slot] = (cm_replay_row){
         .reward = step->reward,
         .root_value = step->root_value,
         .action = step->action,
@@ -98,7 +98,7 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
     uint8_t is_free = write_legal(replay, slot, end->legal);
     const size_t columns = cm_policy_columns(&replay->config);
     memset(replay->policy + (size_t)slot * columns, 0, columns * sizeof(float));
-    replay->row[slot] = (cm_row){
+    replay->row[slot] = (cm_replay_row){
         .root_value = end->terminated ? 0.0f : end->root_value,
         .index = row_index(replay, lane, environment),
         .to_play = end->to_play,

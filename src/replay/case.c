@@ -85,14 +85,15 @@ typedef struct target_block {
     float *policy;                                  /* [P, K+1, A] */
     float *partial, *coefficient;                   /* [K+1]       */
     int32_t *bootstrap;                             /* [K+1]       */
-    cm_row *row;                                    /* [T+1]       */
+    cm_replay_row *row;                             /* [T+1]       */
 } target_block;
 
 static cm_status make_block(case_data *data, size_t unroll, target_block *block) {
     size_t positions = data->input[POSITIONS].count, actions = (size_t)data->input[VISIT_COUNTS].shape[1];
     size_t rows = data->input[REWARDS].count + 1, k1 = unroll + 1;
     CM_TRY(cm_alloc(&data->out,
-                    positions * (3 * k1 + 3 * unroll + k1 * actions) + 3 * k1 + rows * sizeof(cm_row) / sizeof(float),
+                    positions * (3 * k1 + 3 * unroll + k1 * actions) + 3 * k1 +
+                        rows * sizeof(cm_replay_row) / sizeof(float),
                     sizeof(float), "the targets of a case"));
     float *next = data->out;
     block->value = next, next += positions * k1;
@@ -105,7 +106,7 @@ static cm_status make_block(case_data *data, size_t unroll, target_block *block)
     block->partial = next, next += k1;
     block->coefficient = next, next += k1;
     block->bootstrap = (int32_t *)(void *)next, next += k1;
-    block->row = (cm_row *)(void *)next;
+    block->row = (cm_replay_row *)(void *)next;
     for (size_t i = 0; i < data->input[TO_PLAY].count; i++) {
         block->row[i].to_play = (uint8_t)(int)data->input[TO_PLAY].data[i];
         block->row[i].root_value = data->input[ROOT_VALUES].data[i];

@@ -165,7 +165,7 @@ static void lay_out(cm_replay_deal *deal, const item *items, int64_t count, int6
     for (int64_t i = dropped; i < count; i++) {
         deal->sources[items[i].source].slot[items[i].piece] = replay->used;
         for (int32_t t = 0; t <= items[i].steps; t++) {
-            replay->row[replay->used++] = (cm_row){.left = items[i].steps - t};
+            replay->row[replay->used++] = (cm_replay_row){.left = items[i].steps - t};
         }
     }
     replay->first_piece = replay->load_piece = 0;
@@ -221,7 +221,7 @@ static uint32_t index_here(const cm_replay_deal *deal, const source *s, uint32_t
 
 static void renumber(cm_replay_deal *deal, const source *s, int32_t slot, int32_t rows) {
     for (int32_t t = 0; t < rows; t++) {
-        cm_row *row = &deal->replay->row[slot + t];
+        cm_replay_row *row = &deal->replay->row[slot + t];
         row->index = index_here(deal, s, row->index);
     }
 }

@@ -69,7 +69,7 @@ static cm_status take(cm_packer *p, const void *bytes, size_t size) {
     return p->zstd ? pack(p, bytes, size, false) : p->sink->write(p->sink->context, bytes, size);
 }
 
-cm_status cm_pack(cm_packer *p, const void *numbers, size_t width, size_t count) {
+cm_status cm_packer_put(cm_packer *p, const void *numbers, size_t width, size_t count) {
     const unsigned char *from = numbers;
     if (width * count == 0) return CM_OK;
     if (cm_little_endian() || width == 1) return take(p, numbers, width * count);

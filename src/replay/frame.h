@@ -60,7 +60,7 @@ typedef struct cm_frame {
 
 /* Takes a payload, number by number. */
 typedef struct cm_packer cm_packer;
-cm_status cm_pack(cm_packer *packer, const void *numbers, size_t width, size_t count) CM_MUST_USE;
+cm_status cm_packer_put(cm_packer *packer, const void *numbers, size_t width, size_t count) CM_MUST_USE;
 
 /* Gives the payload to the packer, and the same again when it is called again: it is measured, hashed and written. */
 typedef cm_status cm_frame_put(const void *context, cm_packer *packer);

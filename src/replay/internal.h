@@ -15,14 +15,14 @@ typedef enum cm_field {
     FIELD_OBSERVATION,
     FIELD_POLICY,   /* rows of policy.h                                                                       */
     FIELD_LEGAL,    /* bits                                                                                   */
-    FIELD_ROW,      /* cm_row: one run of memory for all that a return is made of                             */
+    FIELD_ROW,      /* cm_replay_row: one run of memory for all that a return is made of                             */
     FIELD_PRIORITY, /* from here on only if prioritized                                                       */
     FIELD_UPDATE,   /* priority that the next commit gives; -1 if none                                        */
     FIELD_UPDATED,  /* list of the slots that have one                                                        */
     FIELD_COUNT
 } cm_field;
 
-/* Bits of cm_row.flags. */
+/* Bits of cm_replay_row.flags. */
 enum {
     FLAG_EXPLORED = 1, /* must be bit 0, see cm_target_window                 */
     FLAG_TERMINATED = 2,
@@ -57,8 +57,8 @@ typedef struct cm_lane {
 
 /* Room for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
-    cm_row *row;   /* [rows]   */
-    float *policy; /* [K+1, P]; NULL: they are not looked at */
+    cm_replay_row *row; /* [rows]   */
+    float *policy;      /* [K+1, P]; NULL: they are not looked at */
 } cm_window_scratch;
 
 struct cm_replay {
@@ -79,7 +79,7 @@ struct cm_replay {
     unsigned char *observation; /* field[...] by type */
     float *policy, *priority, *update;
     uint8_t *legal;
-    cm_row *row;
+    cm_replay_row *row;
     int32_t *updated;
     cm_sum_tree tree;          /* priority^alpha, or 1, of every position that may be drawn; 0 elsewhere */
     cm_lane *lane;             /* [E] */

@@ -19,8 +19,8 @@ static cm_status put_all(const void *context, cm_packer *out) {
     const cm_replay *replay = context;
     for (int32_t i = 0; i < replay->updates; i++) {
         const int32_t slot = replay->updated[i], place = place_of(replay, slot);
-        CM_TRY(cm_pack(out, &place, sizeof place, 1));
-        CM_TRY(cm_pack(out, &replay->update[slot], sizeof(float), 1));
+        CM_TRY(cm_packer_put(out, &place, sizeof place, 1));
+        CM_TRY(cm_packer_put(out, &replay->update[slot], sizeof(float), 1));
     }
     return CM_OK;
 }

@@ -55,7 +55,7 @@ void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const c
     };
     const bool is_straight = straight_rows(replay, slot, rows) == rows;
     if (!is_straight) {
-        read_rows(replay, replay->row, sizeof(cm_row), slot, rows, scratch->row);
+        read_rows(replay, replay->row, sizeof(cm_replay_row), slot, rows, scratch->row);
         out->row = scratch->row;
     }
     if ((is_straight && replay->config.entries == 0) || !scratch->policy) return;

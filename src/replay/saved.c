@@ -18,8 +18,9 @@ cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows
     const cm_field_info *info = &replay->info[field];
     const unsigned char *base = replay->field[field];
     int32_t first = first_rows(replay, slot, rows);
-    CM_TRY(cm_pack(out, base + (size_t)slot * info->width * info->columns, info->width, (size_t)first * info->columns));
-    return cm_pack(out, base, info->width, (size_t)(rows - first) * info->columns);
+    CM_TRY(cm_packer_put(out, base + (size_t)slot * info->width * info->columns, info->width,
+                         (size_t)first * info->columns));
+    return cm_packer_put(out, base, info->width, (size_t)(rows - first) * info->columns);
 }
 
 cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) {
@@ -81,17 +82,17 @@ static cm_status check_observation(const cm_replay *replay, int32_t slot) {
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
-static cm_status put_step(const cm_row *row, uint8_t mask, cm_packer *out) {
+static cm_status put_step(const cm_replay_row *row, uint8_t mask, cm_packer *out) {
     uint8_t flags = row->flags & mask;
-    CM_TRY(cm_pack(out, &row->reward, sizeof(float), 1));
-    CM_TRY(cm_pack(out, &row->root_value, sizeof(float), 1));
-    CM_TRY(cm_pack(out, &row->action, sizeof(int32_t), 1));
-    CM_TRY(cm_pack(out, &row->index, sizeof(uint32_t), 1));
-    CM_TRY(cm_pack(out, &row->to_play, 1, 1));
-    return cm_pack(out, &flags, 1, 1);
+    CM_TRY(cm_packer_put(out, &row->reward, sizeof(float), 1));
+    CM_TRY(cm_packer_put(out, &row->root_value, sizeof(float), 1));
+    CM_TRY(cm_packer_put(out, &row->action, sizeof(int32_t), 1));
+    CM_TRY(cm_packer_put(out, &row->index, sizeof(uint32_t), 1));
+    CM_TRY(cm_packer_put(out, &row->to_play, 1, 1));
+    return cm_packer_put(out, &flags, 1, 1);
 }
 
-static cm_status get_step(const cm_replay *replay, cm_row *row, uint8_t mask, cm_cursor *in) {
+static cm_status get_step(const cm_replay *replay, cm_replay_row *row, uint8_t mask, cm_cursor *in) {
     uint8_t flags = 0;
     CM_TRY(cm_cursor_get(in, &row->reward, sizeof(float), 1));
     CM_TRY(cm_cursor_get(in, &row->root_value, sizeof(float), 1));

@@ -18,7 +18,7 @@ static int32_t find_piece(const cm_replay *replay, uint64_t piece, uint64_t from
 
 static cm_status put_piece(const cm_replay *replay, int32_t slot, cm_packer *out) {
     int32_t steps = replay->row[slot].left;
-    CM_TRY(cm_pack(out, &steps, sizeof steps, 1));
+    CM_TRY(cm_packer_put(out, &steps, sizeof steps, 1));
     return cm_saved_put(replay, slot, steps + 1, FLAG_SAVED, out);
 }
 
@@ -111,7 +111,7 @@ static cm_status append_piece(void *context, uint64_t piece, int32_t steps, cm_c
     a->steps += (uint64_t)steps;
     if (piece % a->shares != a->share) return cm_saved_skip_rows(replay, steps + 1, in);
     int32_t slot = cm_ring_reserve(replay, steps), row = slot;
-    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_row){0};
+    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_replay_row){0};
     CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
     row = slot;
     for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1))

@@ -29,7 +29,7 @@ static cm_status check_committed(const cm_replay *replay) {
 static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows, cm_packer *out) {
     for (int32_t i = 0; i < rows; i++) {
         const uint8_t trained = replay->row[cm_slot_add(replay, slot, i)].flags & FLAG_TRAINED;
-        CM_TRY(cm_pack(out, &trained, 1, 1));
+        CM_TRY(cm_packer_put(out, &trained, 1, 1));
     }
     return CM_OK;
 }
@@ -37,11 +37,11 @@ static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows
 static cm_status put_ring(const cm_replay *replay, cm_packer *out) {
     const int32_t place[3] = {replay->ring, replay->tail, replay->used};
     const uint64_t counters[3] = {replay->first_piece, replay->next_piece, replay->late_updates};
-    CM_TRY(cm_pack(out, place, sizeof place[0], 3));
-    CM_TRY(cm_pack(out, counters, sizeof counters[0], 3));
+    CM_TRY(cm_packer_put(out, place, sizeof place[0], 3));
+    CM_TRY(cm_packer_put(out, counters, sizeof counters[0], 3));
     int32_t slot = replay->tail;
     for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
-        CM_TRY(cm_pack(out, &replay->row[slot].left, sizeof(int32_t), 1));
+        CM_TRY(cm_packer_put(out, &replay->row[slot].left, sizeof(int32_t), 1));
         slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
     if (!replay->config.prioritized) return CM_OK;
@@ -53,8 +53,8 @@ static cm_status put_lane(const cm_replay *replay, int environment, cm_packer *o
     const cm_lane *lane = &replay->lane[environment];
     const int32_t sizes[2] = {lane->rows, lane->visible};
     int32_t base = cm_lane_slot(replay, environment, 0);
-    CM_TRY(cm_pack(out, &lane->steps, sizeof lane->steps, 1));
-    CM_TRY(cm_pack(out, sizes, sizeof sizes[0], 2));
+    CM_TRY(cm_packer_put(out, &lane->steps, sizeof lane->steps, 1));
+    CM_TRY(cm_packer_put(out, sizes, sizeof sizes[0], 2));
     CM_TRY(cm_saved_put(replay, base, lane->rows, LANE_FLAGS, out));
     if (!replay->config.prioritized) return CM_OK;
     return cm_saved_put_field(replay, base, lane->visible, FIELD_PRIORITY, out);
@@ -120,7 +120,7 @@ static cm_status set_layout(cm_replay *replay, cm_saved_ring *from, int32_t *dro
         }
         for (int32_t t = 0; t <= steps; t++, replay->used++) {
             int32_t slot = cm_slot_add(replay, replay->tail, replay->used);
-            replay->row[slot] = (cm_row){.left = steps - t};
+            replay->row[slot] = (cm_replay_row){.left = steps - t};
         }
     }
     replay->first_piece = replay->load_piece = from->first + dropped;
@@ -167,7 +167,7 @@ cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) {
     int32_t sizes[2], base = cm_lane_slot(replay, environment, 0);
     CM_TRY(get_sizes(replay, in, &steps, sizes));
     int32_t rows = sizes[0], visible = sizes[1];
-    for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_row){0};
+    for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_replay_row){0};
     CM_TRY(cm_saved_get(replay, base, rows, LANE_FLAGS, false, in));
     if (replay->config.prioritized) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));

@@ -62,7 +62,7 @@ static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
         [FIELD_POLICY] = {"policy", "float32", 4, cm_policy_columns(c)},
         [FIELD_LEGAL] = {"legal mask", "bits", 1, (entries + 7) / 8},
-        [FIELD_ROW] = {"step", "struct", sizeof(cm_row), 1},
+        [FIELD_ROW] = {"step", "struct", sizeof(cm_replay_row), 1},
         [FIELD_PRIORITY] = {"priority", "float32", 4, 1},
         [FIELD_UPDATE] = {"new priority", "float32", 4, 1},
         [FIELD_UPDATED] = {"new priority list", "int32", 4, 1},
@@ -119,7 +119,7 @@ void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const c
                             int32_t window_rows, bool has_policies) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
     size_t entries = (size_t)cm_policy_size(cm_policy_form_of(config->actions, config->numbers));
-    scratch->row = cm_arena_take(arena, rows * sizeof(cm_row));
+    scratch->row = cm_arena_take(arena, rows * sizeof(cm_replay_row));
     scratch->policy = NULL;
     if (has_policies) scratch->policy = cm_arena_take(arena, policies * entries * sizeof(float));
 }
@@ -217,7 +217,7 @@ static void bind_fields(cm_replay *replay) {
     replay->observation = replay->field[FIELD_OBSERVATION];
     replay->policy = (float *)(void *)replay->field[FIELD_POLICY];
     replay->legal = replay->field[FIELD_LEGAL];
-    replay->row = (cm_row *)(void *)replay->field[FIELD_ROW];
+    replay->row = (cm_replay_row *)(void *)replay->field[FIELD_ROW];
     replay->priority = (float *)(void *)replay->field[FIELD_PRIORITY];
     replay->update = (float *)(void *)replay->field[FIELD_UPDATE];
     replay->updated = (int32_t *)(void *)replay->field[FIELD_UPDATED];

@@ -62,7 +62,7 @@ typedef struct parts {
 /* The n-step return of position s of the window, s < left. */
 static parts return_parts(const cm_target_rule *rule, const cm_target_window *window, int64_t s) {
     int64_t end = window->left - s, steps = window->td_steps < end ? window->td_steps : end;
-    const cm_row *row = window->row + s;
+    const cm_replay_row *row = window->row + s;
     uint8_t mover = row->to_play;
     double sum = 0.0, power = 1.0;
     for (int64_t i = 0; i < steps; i++) {

@@ -35,7 +35,7 @@ cm_status cm_target_rule_check(const cm_target_rule *rule) CM_MUST_USE;
 int64_t cm_target_reach(const cm_target_rule *rule);
 
 /* A row as the replay keeps it. Targets are computed from reward, root_value, to_play and bit 0 of flags. */
-typedef struct cm_row {
+typedef struct cm_replay_row {
     float reward;     /* r_t, of the player who acted                                           */
     float root_value; /* stored search value, from the view of to_play                          */
     int32_t action;   /* a_t                                                                    */
@@ -44,17 +44,17 @@ typedef struct cm_row {
     uint8_t to_play;  /* player to move                                                         */
     uint8_t flags;    /* bit 0: the move was a uniform random one; others: internal.h           */
     uint8_t unused[2];
-} cm_row;
+} cm_replay_row;
 
 /* What is stored from position t on. With L = min(left, cm_target_reach): */
 typedef struct cm_target_window {
-    int64_t left;        /* T - t, >= 1                                                          */
-    bool terminated;     /* the end is a real one; else it is truncated                          */
-    cm_policy_form form; /* of policies                                                          */
-    int td_steps;        /* n of this position: cm_target_td_steps                               */
-    const cm_row *row;   /* [L + 1]; of the last one only root_value and to_play are read, and those not at a
-                          * terminated end                                                       */
-    const float *policy; /* [min(left, K + 1), P], rows of each number sum to 1                  */
+    int64_t left;             /* T - t, >= 1                                                          */
+    bool terminated;          /* the end is a real one; else it is truncated                          */
+    cm_policy_form form;      /* of policies                                                          */
+    int td_steps;             /* n of this position: cm_target_td_steps                               */
+    const cm_replay_row *row; /* [L + 1]; of the last one only root_value and to_play are read, and those not at a
+                               * terminated end                                                       */
+    const float *policy;      /* [min(left, K + 1), P], rows of each number sum to 1                  */
 } cm_target_window;
 
 /* Outputs of one position, all owned by the caller. */

@@ -74,7 +74,7 @@ static cm_status copy_bytes(const cm_checkpoint_writer *writer, int file, const 
     ssize_t n = 1;
     while (n > 0) {
         do n = read(file, block, BLOCK);
-        while (cm_interrupted(n));
+        while (cm_is_eintr(n));
         if (n > 0) CM_TRY(sink->write(sink->context, block, (size_t)n));
     }
     return n == 0 ? CM_OK : fail_file(&writer->previous_directory, writer->name, "cannot be read");

@@ -87,7 +87,7 @@ static cm_status set_path(cm_run_directory *run, const char *path) {
 static int lock_file(int file, int operation) {
     int result;
     do result = flock(file, operation);
-    while (cm_interrupted(result));
+    while (cm_is_eintr(result));
     return result;
 }
 

@@ -225,7 +225,7 @@ cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
     CM_TRY(mend_line(file));
     ssize_t written;
     do written = write(file->file, line, n);
-    while (cm_interrupted(written));
+    while (cm_is_eintr(written));
     if (written == (ssize_t)n) {
         file->bytes += written;
         return CM_OK;

@@ -126,12 +126,12 @@ LAUNCHER(cm_value_transform_each, cm_support_args)
 /* ---- products and convolutions ---- */
 
 struct cm_product_plan {
-    cm_product product;
+    cm_cuda_product product;
 };
 
 bool cuda_cpu_bare;
 
-cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) {
+cm_status cm_product_prepare(cm_stream *stream, const cm_cuda_product *product, cm_product_plan **out) {
     (void)stream;
     if (cuda_cpu_bare && (product->bias || product->relu)) return cm_fail(CM_ERR_DEVICE, "no product with an end");
     *out = malloc(sizeof **out);
@@ -156,14 +156,14 @@ static bool is_aligned(const void *address, int gap) {
 }
 
 /* An algorithm was chosen for addresses of this alignment: the library need not take others. */
-static void check_alignment(const cm_product *p, const cm_product_data *data) {
+static void check_alignment(const cm_cuda_product *p, const cm_product_data *data) {
     if (!is_aligned(data->a, p->a_gap) || !is_aligned(data->b, p->b_gap) || !is_aligned(data->c, p->c_gap) ||
         (p->bias && cm_alignment_gap(data->bias) != 0))
         ck_abort_msg("a product of [%d, %d] and [%d, %d] on addresses of another alignment", p->m, p->k, p->k, p->n);
 }
 
 cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
-    const cm_product *p = &plan->product;
+    const cm_cuda_product *p = &plan->product;
     (void)stream;
     cuda_cpu_launches++;
     check_alignment(p, data);

@@ -142,7 +142,7 @@ static void prepare_layer(cm_dtype type, float *parameters, float *x, float *y, 
     ck_assert_int_eq(cm_call_prepare(bench.stream, &call), CM_OK);
 }
 
-static void compare_copy(const float *parameters, const cm_copy *copy) {
+static void compare_copy(const float *parameters, const cm_half_copy *copy) {
     ck_assert_int_eq(copy->stride, 8);
     ck_assert_int_eq(copy->first, BEFORE);
     for (int o = 0; o < OUTPUTS; o++)
@@ -157,7 +157,7 @@ static void compare_copy(const float *parameters, const cm_copy *copy) {
 START_TEST(an_optimizer_step_renews_the_copies_of_weights) {
     float parameters[PARAMETERS], first[PARAMETERS], second[PARAMETERS], gradient[PARAMETERS], x[INPUTS], y[OUTPUTS];
     int32_t action = 0;
-    cm_copy copies[CM_COPIES];
+    cm_half_copy copies[CM_COPIES];
     for (int i = 0; i < PARAMETERS; i++)
         parameters[i] = 0.37f * (float)i, first[i] = second[i] = 0.0f, gradient[i] = 1.0f + (float)i;
     prepare_layer(narrow[_i], parameters, x, y, &action);
@@ -204,7 +204,7 @@ START_TEST(all_copies_of_a_block_are_renewed) {
     for (int i = 0; i < LAYERS; i++) {
         const cm_tensor weight = layer_at(parameters, i);
         const float *values = weight.data;
-        cm_copy copy[CM_COPIES];
+        cm_half_copy copy[CM_COPIES];
         ck_assert_int_eq(cm_weights_within(bench.stream, values, ROOM, copy), 1);
         for (int r = 0; r < weight.dim[0]; r++)
             for (int c = 0; c < copy->stride; c++) {

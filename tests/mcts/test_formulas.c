@@ -178,7 +178,7 @@ START_TEST(puct_prefers_the_prior_and_then_the_value) {
     float q[2] = {1.0f, 0.5f}, weight[2] = {0.1f, 0.1f};
     int32_t action[2] = {3, 1};
     cm_rest rest = {.count = 0, .open_action = 2, .open_prior = 0.3f};
-    cm_view view = {.step = 1, .is_list = true, .rest = &rest, .q = q, .weight = weight, .action = action};
+    cm_node_view view = {.step = 1, .is_list = true, .rest = &rest, .q = q, .weight = weight, .action = action};
     cm_affine map = {0, 0, 1};
     cm_choice choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == 0);

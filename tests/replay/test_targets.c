@@ -12,7 +12,7 @@ enum { STEPS = 64, ACTIONS = 3, UNROLL = 7 };
 /* An episode and the targets of one of its positions. */
 typedef struct fixture {
     cm_target_rule rule;
-    cm_row row[STEPS + 1];
+    cm_replay_row row[STEPS + 1];
     float policy[(STEPS + 1) * ACTIONS];
     int steps;
     bool terminated;

@@ -13,7 +13,7 @@
 #include "device/cuda/timing.h"
 
 struct cm_product_plan {
-    cm_product product;
+    cm_cuda_product product;
     cublasLtMatmulDesc_t what; /* owned */
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
@@ -41,7 +41,7 @@ static cm_status set_bias(const cm_product_plan *plan, const float *bias) {
     return cm_cuda_blas((int)status, "the bias of a matrix product");
 }
 
-static int32_t epilogue_of(const cm_product *p) {
+static int32_t epilogue_of(const cm_cuda_product *p) {
     if (p->relu) return p->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -50,7 +50,7 @@ static const cudaDataType_t types[CM_PRODUCT_TYPES] = {
     [CM_F32] = CUDA_R_32F, [CM_BF16] = CUDA_R_16BF, [CM_F16] = CUDA_R_16F};
 
 static cm_status describe(cm_product_plan *plan) {
-    const cm_product *p = &plan->product;
+    const cm_cuda_product *p = &plan->product;
     const cudaDataType_t type = types[p->type];
     CM_TRY(cm_cuda_blas((int)cublasLtMatmulDescCreate(&plan->what, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                         "describing a matrix product"));
@@ -72,7 +72,7 @@ static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulP
 
 /* No sums in the output's place: their order is not fixed. There is no word for the bias, which is aligned (product.h).
  */
-static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_product *p) {
+static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_cuda_product *p) {
     size_t workspace = CM_LIBRARY_BYTES;
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     uint32_t a = cm_alignment_of(p->b_gap), b = cm_alignment_of(p->a_gap), c = cm_alignment_of(p->c_gap);
@@ -130,7 +130,7 @@ static cm_status trial_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, 
 }
 
 static cm_status trial_open(trial *t) {
-    const cm_product *p = &t->plan->product;
+    const cm_cuda_product *p = &t->plan->product;
     cm_stream *stream = t->stream;
     size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
@@ -189,7 +189,7 @@ static cm_status measure(void *context, float *milliseconds) {
  * again. Where all do so the product is made without its end (dense.c). */
 static cm_status agree(void *context, bool first) {
     const trial *t = context;
-    const cm_product *p = &t->plan->product;
+    const cm_cuda_product *p = &t->plan->product;
     (void)first;
     if (!p->relu) return CM_OK;
     CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data.a, p->type));
@@ -198,7 +198,7 @@ static cm_status agree(void *context, bool first) {
 }
 
 /* What decides on an algorithm, as text. */
-static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
+static void name_product(const cm_cuda_product *p, char key[CM_CHOICE_KEY_BYTES]) {
     snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
              p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
              p->bias, p->relu, p->accumulate, cm_alignment_of(p->a_gap), cm_alignment_of(p->b_gap),
@@ -239,7 +239,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     return status;
 }
 
-cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) {
+cm_status cm_product_prepare(cm_stream *stream, const cm_cuda_product *product, cm_product_plan **out) {
     cm_product_plan *plan = NULL;
     CM_TRY(cm_ops_reserve(stream, 0)); /* the libraries' workspace */
     CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a matrix product"));

@@ -108,7 +108,7 @@ size_t cm_cuda_dense_workspace(const cm_call *call) {
 
 /* Where the library has nothing with an epilogue it may have something without. A bias that is not aligned is none of
  * its business: it may be read 16 bytes at a time. */
-static cm_status prepare_product(cm_stream *stream, cm_product *product, const float *bias, cm_cuda_plan *plan) {
+static cm_status prepare_product(cm_stream *stream, cm_cuda_product *product, const float *bias, cm_cuda_plan *plan) {
     cm_status status = CM_ERR_DEVICE;
     if (!product->bias || cm_alignment_gap(bias) == 0) {
         status = cm_product_prepare(stream, product, &plan->product[0]);
@@ -126,20 +126,20 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
     const operand x = forward_x(call);
     const bool narrow = is_narrow(call), apart = is_apart(call);
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
-    cm_product product = {.m = x.t.dim[0],
-                          .n = weight->dim[0],
-                          .k = x.t.dim[1],
-                          .b_across = true,
-                          .a_row = x.t.stride,
-                          .b_row = narrow ? plan->copy->stride : weight->stride,
-                          .c_row = apart ? y->dim[1] : y->stride,
-                          .a_gap = gap_of(x.t.data, false),
-                          .b_gap = gap_of(weight->data, narrow),
-                          .c_gap = gap_of(y->data, apart),
-                          .type = call->attr.compute,
-                          .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
-                          .relu = !has_end(call) && call->attr.activation == CM_ACT_RELU,
-                          .accumulate = !apart && CM_ADDS(call, dense, y)};
+    cm_cuda_product product = {.m = x.t.dim[0],
+                               .n = weight->dim[0],
+                               .k = x.t.dim[1],
+                               .b_across = true,
+                               .a_row = x.t.stride,
+                               .b_row = narrow ? plan->copy->stride : weight->stride,
+                               .c_row = apart ? y->dim[1] : y->stride,
+                               .a_gap = gap_of(x.t.data, false),
+                               .b_gap = gap_of(weight->data, narrow),
+                               .c_gap = gap_of(y->data, apart),
+                               .type = call->attr.compute,
+                               .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
+                               .relu = !has_end(call) && call->attr.activation == CM_ACT_RELU,
+                               .accumulate = !apart && CM_ADDS(call, dense, y)};
     return prepare_product(stream, &product, CM_ARG(call, dense, bias)->data, plan);
 }
 
@@ -217,34 +217,34 @@ static cm_status make_dx(cm_stream *stream, const cm_call *call, const cm_tensor
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *weight = CM_ARG(call, dense_backward, weight);
     bool narrow = is_narrow(call);
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], call->attr.compute, &plan->copy));
-    cm_product product = {.m = dy->dim[0],
-                          .n = dx->dim[1],
-                          .k = dy->dim[1],
-                          .a_row = dy->stride,
-                          .b_row = narrow ? plan->copy->stride : weight->stride,
-                          .c_row = dx->stride,
-                          .a_gap = gap_of(dy->data, false),
-                          .b_gap = gap_of(weight->data, narrow),
-                          .c_gap = gap_of(dx->data, false),
-                          .type = call->attr.compute,
-                          .accumulate = CM_ADDS(call, dense_backward, dx)};
+    cm_cuda_product product = {.m = dy->dim[0],
+                               .n = dx->dim[1],
+                               .k = dy->dim[1],
+                               .a_row = dy->stride,
+                               .b_row = narrow ? plan->copy->stride : weight->stride,
+                               .c_row = dx->stride,
+                               .a_gap = gap_of(dy->data, false),
+                               .b_gap = gap_of(weight->data, narrow),
+                               .c_gap = gap_of(dx->data, false),
+                               .type = call->attr.compute,
+                               .accumulate = CM_ADDS(call, dense_backward, dx)};
     return cm_product_prepare(stream, &product, &plan->product[DX]);
 }
 
 static cm_status make_dweight(cm_stream *stream, const cm_call *call, const backward_parts *p, cm_cuda_plan *plan) {
     const cm_tensor *x = &p->x.t, *dy = &p->dy.t, *dweight = CM_ARG(call, dense_backward, dweight);
-    cm_product product = {.m = dy->dim[1],
-                          .n = x->dim[1],
-                          .k = dy->dim[0],
-                          .a_across = true,
-                          .a_row = dy->stride,
-                          .b_row = x->stride,
-                          .c_row = dweight->stride,
-                          .a_gap = gap_of(dy->data, false),
-                          .b_gap = gap_of(x->data, false),
-                          .c_gap = gap_of(dweight->data, false),
-                          .type = call->attr.compute,
-                          .accumulate = CM_ADDS(call, dense_backward, dweight)};
+    cm_cuda_product product = {.m = dy->dim[1],
+                               .n = x->dim[1],
+                               .k = dy->dim[0],
+                               .a_across = true,
+                               .a_row = dy->stride,
+                               .b_row = x->stride,
+                               .c_row = dweight->stride,
+                               .a_gap = gap_of(dy->data, false),
+                               .b_gap = gap_of(x->data, false),
+                               .c_gap = gap_of(dweight->data, false),
+                               .type = call->attr.compute,
+                               .accumulate = CM_ADDS(call, dense_backward, dweight)};
     return cm_product_prepare(stream, &product, &plan->product[DWEIGHT]);
 }
 

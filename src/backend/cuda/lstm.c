@@ -93,28 +93,28 @@ size_t cm_cuda_lstm_workspace(const cm_call *call) {
 static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *weight_ih = CM_ARG(call, lstm, weight_ih), *weight_hh = CM_ARG(call, lstm, weight_hh);
     sizes s = sizes_of(call, CM_ARG(call, lstm, x), CM_ARG(call, lstm, y));
-    cm_product input = {.m = s.T * s.B,
-                        .n = s.gates,
-                        .k = s.inputs,
-                        .b_across = true,
-                        .a_row = operand_row(&s, s.inputs, s.inputs),
-                        .b_row = operand_row(&s, s.inputs, weight_ih->stride),
-                        .c_row = s.gates,
-                        .a_gap = gap_of(CM_ARG(call, lstm, x)->data, &s),
-                        .b_gap = gap_of(weight_ih->data, &s),
-                        .type = s.type};
-    cm_product hidden = {.m = s.B,
-                         .n = s.gates,
-                         .k = s.H,
-                         .b_across = true,
-                         .a_row = operand_row(&s, s.H, s.H),
-                         .b_row = operand_row(&s, s.H, weight_hh->stride),
-                         .c_row = s.gates,
-                         .a_gap = step_gap(&s, CM_ARG(call, lstm, y)->data, s.H),
-                         .b_gap = gap_of(weight_hh->data, &s),
-                         .c_gap = step_gap(&s, NULL, s.gates),
-                         .type = s.type,
-                         .accumulate = true};
+    cm_cuda_product input = {.m = s.T * s.B,
+                             .n = s.gates,
+                             .k = s.inputs,
+                             .b_across = true,
+                             .a_row = operand_row(&s, s.inputs, s.inputs),
+                             .b_row = operand_row(&s, s.inputs, weight_ih->stride),
+                             .c_row = s.gates,
+                             .a_gap = gap_of(CM_ARG(call, lstm, x)->data, &s),
+                             .b_gap = gap_of(weight_ih->data, &s),
+                             .type = s.type};
+    cm_cuda_product hidden = {.m = s.B,
+                              .n = s.gates,
+                              .k = s.H,
+                              .b_across = true,
+                              .a_row = operand_row(&s, s.H, s.H),
+                              .b_row = operand_row(&s, s.H, weight_hh->stride),
+                              .c_row = s.gates,
+                              .a_gap = step_gap(&s, CM_ARG(call, lstm, y)->data, s.H),
+                              .b_gap = gap_of(weight_hh->data, &s),
+                              .c_gap = step_gap(&s, NULL, s.gates),
+                              .type = s.type,
+                              .accumulate = true};
     CM_TRY(cm_product_prepare(stream, &input, &plan->product[INPUT]));
     return cm_product_prepare(stream, &hidden, &plan->product[HIDDEN]);
 }
@@ -223,37 +223,37 @@ size_t cm_cuda_lstm_backward_workspace(const cm_call *call) {
 }
 
 /* Gradients at the gates of `rows` samples through a weight of n columns. */
-static cm_product through_weight(const sizes *s, int rows, int n, const cm_tensor *weight) {
-    return (cm_product){.m = rows,
-                        .n = n,
-                        .k = s->gates,
-                        .a_row = operand_row(s, s->gates, s->gates),
-                        .b_row = operand_row(s, n, weight->stride),
-                        .c_row = n,
-                        .a_gap = is_narrow(s) ? 0 : step_gap(s, NULL, s->gates),
-                        .b_gap = gap_of(weight->data, s),
-                        .type = s->type};
+static cm_cuda_product through_weight(const sizes *s, int rows, int n, const cm_tensor *weight) {
+    return (cm_cuda_product){.m = rows,
+                             .n = n,
+                             .k = s->gates,
+                             .a_row = operand_row(s, s->gates, s->gates),
+                             .b_row = operand_row(s, n, weight->stride),
+                             .c_row = n,
+                             .a_gap = is_narrow(s) ? 0 : step_gap(s, NULL, s->gates),
+                             .b_gap = gap_of(weight->data, s),
+                             .type = s->type};
 }
 
 /* The gradient of a weight of n columns: gates across all samples with what the weight met. */
-static cm_product of_weight(const sizes *s, int n, const cm_tensor *dweight, bool add) {
-    return (cm_product){.m = s->gates,
-                        .n = n,
-                        .k = s->T * s->B,
-                        .a_across = true,
-                        .a_row = operand_row(s, s->gates, s->gates),
-                        .b_row = operand_row(s, n, n),
-                        .c_row = dweight->stride,
-                        .c_gap = cm_alignment_gap(dweight->data),
-                        .type = s->type,
-                        .accumulate = add};
+static cm_cuda_product of_weight(const sizes *s, int n, const cm_tensor *dweight, bool add) {
+    return (cm_cuda_product){.m = s->gates,
+                             .n = n,
+                             .k = s->T * s->B,
+                             .a_across = true,
+                             .a_row = operand_row(s, s->gates, s->gates),
+                             .b_row = operand_row(s, n, n),
+                             .c_row = dweight->stride,
+                             .c_gap = cm_alignment_gap(dweight->data),
+                             .type = s->type,
+                             .accumulate = add};
 }
 
 static cm_status make_lstm_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *dweight_ih = CM_ARG(call, lstm_backward, dweight_ih);
     const cm_tensor *dweight_hh = CM_ARG(call, lstm_backward, dweight_hh);
     sizes s = backward_sizes(call);
-    cm_product products[CM_PLAN_PRODUCTS] = {
+    cm_cuda_product products[CM_PLAN_PRODUCTS] = {
         [DX] = through_weight(&s, s.T * s.B, s.inputs, CM_ARG(call, lstm_backward, weight_ih)),
         [DH] = through_weight(&s, s.B, s.H, CM_ARG(call, lstm_backward, weight_hh)),
         [DWEIGHT_IH] = of_weight(&s, s.inputs, dweight_ih, CM_ADDS(call, lstm_backward, dweight_ih)),

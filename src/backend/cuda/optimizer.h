@@ -10,13 +10,13 @@ enum { CM_COPIES = 32 };
 
 /* Where the 16-bit copy of a weight lies. The weight is elements [first, first + count) of the parameters: rows
  * `step` apart, of which `columns` are copied to rows `stride` apart. */
-typedef struct cm_copy {
+typedef struct cm_half_copy {
     int64_t first, count;
     int step, columns, stride;
     cm_dtype type; /* of the copy */
     int64_t cells; /* of the copy's rows that the weight has: rows times stride */
     uint16_t *to;
-} cm_copy;
+} cm_half_copy;
 
 typedef struct cm_vector_args {
     float *y, *first, *second; /* parameter and its moments; y of add_into and lerp */
@@ -30,14 +30,14 @@ typedef struct cm_vector_args {
     float scale; /* lerp */
     cm_rates_f rates;
     int copies;
-    cm_copy copy[CM_COPIES]; /* of weights in y, or in x */
+    cm_half_copy copy[CM_COPIES]; /* of weights in y, or in x */
 } cm_vector_args;
 
 /* Writes parameter `item`, and its copies. */
 static CM_HD inline void cm_put_parameter(const cm_vector_args *k, int64_t item, float value) {
     k->y[item] = value;
     for (int i = 0; i < k->copies; i++) {
-        const cm_copy *copy = &k->copy[i];
+        const cm_half_copy *copy = &k->copy[i];
         int64_t at = item - copy->first;
         if (at < 0 || at >= copy->count) continue;
         cm_place place = cm_place_of(at, copy->step);
@@ -88,7 +88,7 @@ CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lane
 
 /* Item: a cell of the copies, one copy after the other; 1 lane. The copy of x, with zeros behind the columns. */
 CM_KERNEL void cm_copies_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
-    const cm_copy *copy = k->copy;
+    const cm_half_copy *copy = k->copy;
     (void)lanes;
     for (; item >= copy->cells; copy++) item -= copy->cells;
     cm_place place = cm_place_of(item, copy->stride);

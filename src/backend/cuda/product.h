@@ -11,14 +11,14 @@
 extern "C" {
 #endif
 
-typedef struct cm_product {
+typedef struct cm_cuda_product {
     int m, n, k;
     bool a_across, b_across;     /* a lies as [k, m], b as [n, k] */
     int64_t a_row, b_row, c_row; /* elements from one row, as it lies in memory, to the next */
     cm_dtype type;               /* of a and b; sums and c are float32 */
     bool bias, relu, accumulate;
     int a_gap, b_gap, c_gap; /* cm_alignment_gap of the addresses, the same in every run; that of the bias is 0 */
-} cm_product;
+} cm_cuda_product;
 
 /* Bytes from the last multiple of 16 to an address: kernels may be faster where it is 0. */
 static inline int cm_alignment_gap(const void *address) { return (int)((uintptr_t)address % 16); }
@@ -28,7 +28,7 @@ static inline uint32_t cm_alignment_of(int gap) { return gap == 0 ? 16 : gap % 8
 typedef struct cm_product_plan cm_product_plan;
 
 /* Chooses an algorithm. The caller frees the plan. */
-cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) CM_MUST_USE;
+cm_status cm_product_prepare(cm_stream *stream, const cm_cuda_product *product, cm_product_plan **out) CM_MUST_USE;
 void cm_product_free(cm_product_plan *plan); /* NULL is allowed */
 
 /* Launches it. Products have workspace of their own, apart from that of the operations. */

@@ -23,15 +23,15 @@ cm_status cm_weights_open(void **out) {
 /* Elements from the first to behind the last one. */
 static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
 
-static cm_copy as_kernels_see_it(const cm_weight_copy *copy, const float *block) {
-    return (cm_copy){.first = copy->weight - block,
-                     .count = span(copy),
-                     .step = copy->step,
-                     .columns = copy->columns,
-                     .stride = copy->stride,
-                     .cells = (int64_t)copy->rows * copy->stride,
-                     .type = copy->type,
-                     .to = (uint16_t *)(void *)copy->block.base};
+static cm_half_copy as_kernels_see_it(const cm_weight_copy *copy, const float *block) {
+    return (cm_half_copy){.first = copy->weight - block,
+                          .count = span(copy),
+                          .step = copy->step,
+                          .columns = copy->columns,
+                          .stride = copy->stride,
+                          .cells = (int64_t)copy->rows * copy->stride,
+                          .type = copy->type,
+                          .to = (uint16_t *)(void *)copy->block.base};
 }
 
 static int launch(const cm_vector_args *args, void *queue) {
@@ -135,7 +135,7 @@ int cm_weights_renew(void *weights_, void *queue, const void *block, size_t byte
     return result;
 }
 
-int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]) {
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_half_copy out[CM_COPIES]) {
     weights *w = cm_ops_weights(stream);
     int count = 0;
     pthread_mutex_lock(&w->lock);

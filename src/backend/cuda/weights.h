@@ -42,7 +42,7 @@ int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes
 
 /* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimizer's kernel that is
  * launched next; returns how many. */
-int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]);
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_half_copy out[CM_COPIES]);
 
 #ifdef __cplusplus
 }

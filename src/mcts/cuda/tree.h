@@ -191,8 +191,8 @@ CM_KERNEL_COPIED void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, in
     cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(tree, b, leaf), &none, &all);
     cm_said said;
     row = cm_tree_heard(tree, &row, &said);
-    cm_copy copy;
-    const cm_view node = lanes_new(tree, b, leaf.child, &copy);
+    cm_tree_copy copy;
+    const cm_node_view node = lanes_new(tree, b, leaf.child, &copy);
     int32_t edge;
     bool finite = write_leaf(tree, b, leaf, &row, 0, &node, &edge);
     float g = back_up(tree, b, &node, &edge);
@@ -209,7 +209,7 @@ CM_KERNEL_COPIED void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, in
 /* cm_summary_write by the lanes of a warp. */
 CM_KERNEL void cm_tree_end_root(const cm_tree_args *k, cm_tree *tree, int b) {
     (void)k;
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     if (cm_summary_needs_edges(tree)) { /* both rows are still zero */
         CM_EACH(at, tree->lanes, cm_tree_entries(tree, &root)) cm_summary_edge(tree, b, &root, at);
     }
