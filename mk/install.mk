@@ -30,6 +30,9 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
+pictures: ## draws docs/pictures/*.svg from the Graphviz text beside each (Debian: graphviz)
+	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
+
 install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion, configs, docs (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
@@ -45,6 +48,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/design docs/design/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c docs/examples/*.py
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/pictures docs/pictures/*.svg
 
@@ -58,4 +62,4 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist
 	git archive --prefix=$(DIST)/ -o dist/$(DIST).tar.gz HEAD
 	@echo dist/$(DIST).tar.gz
-.PHONY: docs install uninstall dist
+.PHONY: docs pictures install uninstall dist
