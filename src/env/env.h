@@ -39,6 +39,7 @@ typedef struct cm_env_params {
     bool exactly_five;        /* gomoku: six or more in a row do not win                                   */
     bool sutton_barto_reward; /* CartPole: reward 0, and -1 at the terminating step                        */
     bool together;            /* in Python: all episodes are played by one process, as a trial wants it    */
+    bool fresh;               /* in Python: each episode is played by an object of its own                 */
     double timeout;           /* seconds that a call of an environment in Python may take, 0: any; 60           */
     int python;               /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
 } cm_env_params;

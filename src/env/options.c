@@ -71,6 +71,11 @@ const cm_option cm_env_option_rows[] = {
               "Seconds that the import, a reset or a step of an environment in Python may take; what takes longer has "
               "its process ended, and the run ends, saved. 0: any.",
               .flags = CM_OPTION_RESUME, .idle = unless_python),
+    CM_OPTION(BOOL, reusable, SECTION, "true", 0, 0,
+              "Objects of an environment in Python play one episode after another; false: each plays one, for a reset "
+              "that leaves something of the last episode. A task that is played before its run, as it has no recipe, "
+              "gets false by itself where its random steps ask for that.",
+              .idle = unless_python),
     CM_OPTION(DOUBLE, komi, SECTION, "7.5", -400, 400, "Points that White gets in go.", .idle = unless_komi),
     CM_OPTION(BOOL, swap, SECTION, "false", 0, 0, "The second player of hex may take over the first stone.",
               .idle = unless_swap),

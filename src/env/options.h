@@ -17,6 +17,7 @@ typedef struct cm_env_options {
     int rows, columns;                 /* catch; 0: the environment's */
     int action_bins;                   /* continuous tasks; 0: the environment's */
     int max_steps;                     /* 0: the environment's limit */
+    bool reusable;                     /* in Python: an object plays one episode after another */
     double env_timeout;                /* seconds of a call of an environment in Python; 0: any */
     double komi;                       /* go */
     bool swap;                         /* hex */

@@ -136,7 +136,7 @@ void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t s
     memset(s, 0, cm_python_record_at(e));
     s->seed = seed;
     s->key = mix(s->seed, 0);
-    const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
+    const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0, params->fresh};
     lock_env(e, params);
     cm_status status = ask_outcome(e, s, &request);
     if (status != CM_OK) fail(e, s, status);
@@ -149,22 +149,24 @@ typedef struct steps {
     char *rules;
     size_t size; /* of a state */
     int count;
+    bool is_fresh;
 } steps;
 
 static steps steps_of(const cm_env_params *params, void *rules, int count) {
     cm_python_env *e = cm_python_env_of(params);
     const size_t size = cm_python_state_bytes(e, params->max_steps);
-    return (steps){.e = e, .rules = (char *)rules, .size = size, .count = count};
+    return (steps){.e = e, .rules = (char *)rules, .size = size, .count = count, .is_fresh = params->fresh};
 }
 
 static cm_python_state *state_at(const steps *s, int k) {
     return (cm_python_state *)(void *)(s->rules + (size_t)k * s->size);
 }
 
-static cm_worker_request step_of(const cm_python_env *e, cm_python_state *s) {
-    const size_t bytes = cm_python_action_bytes(e);
-    const char *action = cm_python_next_action(e, s);
-    return (cm_worker_request){CM_WORKER_STEP, s->key, mix_action(s->key, action, bytes), s->seed, action, bytes};
+static cm_worker_request step_of(const steps *t, cm_python_state *s) {
+    const size_t bytes = cm_python_action_bytes(t->e);
+    const char *action = cm_python_next_action(t->e, s);
+    const uint64_t next = mix_action(s->key, action, bytes);
+    return (cm_worker_request){CM_WORKER_STEP, s->key, next, s->seed, action, bytes, t->is_fresh};
 }
 
 /* What one process has to do, in one message. */
@@ -173,7 +175,7 @@ static cm_status send_steps(const steps *t, int index) {
     int count = 0;
     for (int k = 0; k < t->count; k++) {
         cm_python_state *s = state_at(t, k);
-        if (!s->failed && worker_of(t->e, s) == index) request[count++] = step_of(t->e, s);
+        if (!s->failed && worker_of(t->e, s) == index) request[count++] = step_of(t, s);
     }
     if (count == 0) return CM_OK;
     CM_TRY(start_worker(t->e, index));
@@ -196,7 +198,7 @@ static void replay_missing(const steps *t, const bool *missing) {
     for (int k = 0; k < t->count; k++) {
         cm_python_state *s = state_at(t, k);
         if (!missing[k]) continue;
-        cm_worker_request request = step_of(t->e, s);
+        cm_worker_request request = step_of(t, s);
         request.what = CM_WORKER_REPLAY;
         request.data = (const char *)s + cm_python_record_at(t->e);
         request.data_bytes = (size_t)(s->steps + 1) * cm_python_action_bytes(t->e);
@@ -219,20 +221,21 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
     pthread_mutex_unlock(&t.e->lock);
     for (int k = 0; k < count; k++) {
         cm_python_state *s = state_at(&t, k);
-        if (!s->failed) s->key = step_of(t.e, s).next;
+        if (!s->failed) s->key = step_of(&t, s).next;
         s->steps++;
         out[k] = (cm_env_outcome){s->reward, s->terminated != 0, s->truncated != 0};
     }
 }
 
 /* What render() returns, if that is text; *bytes are what there is room for, then what there is. */
-static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, char *text, size_t *bytes) {
+static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, bool is_fresh, char *text, size_t *bytes) {
     const cm_worker_request request = {CM_WORKER_SHOW,
                                        s->key,
                                        s->key,
                                        s->seed,
                                        (const char *)s + cm_python_record_at(e),
-                                       (size_t)s->steps * cm_python_action_bytes(e)};
+                                       (size_t)s->steps * cm_python_action_bytes(e),
+                                       is_fresh};
     const int index = worker_of(e, s);
     bool is_missing;
     CM_TRY(start_worker(e, index));
@@ -253,7 +256,7 @@ size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, cha
     size_t bytes = size - 1;
     if (!e->said.shows || s->failed) return 0;
     lock_env(e, params);
-    const cm_status status = ask_picture(e, s, text, &bytes);
+    const cm_status status = ask_picture(e, s, params->fresh, text, &bytes);
     if (status != CM_OK && !e->is_shown_amiss)
         cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
     e->is_shown_amiss |= status != CM_OK;

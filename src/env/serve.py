@@ -307,7 +307,7 @@ class Host:
         self.pictures = Chance()  # what render draws changes nothing
         first = Instance(self.make)
         env, self.limit = first.env, first.limit
-        self.reusable = is_reusable(env)
+        self.reusable, self.is_fresh = is_reusable(env), False
         self.says_players = find(env, "players") is not None
         self.players = whole_number(find(env, "players"), "players") if self.says_players else 1
         self.actions = actions_of(env)
@@ -388,11 +388,11 @@ class Host:
             oldest = next(iter(self.live.values()))
             if self.asked - oldest.asked > STALE:
                 self.leave(self.live.pop(oldest.key))
-        return self.free.pop() if self.free else Instance(self.make)
+        return self.free.pop() if self.free and not self.is_fresh else Instance(self.make)
 
     def leave(self, instance):
         """Its episode is over, or nobody needs it any more."""
-        if self.reusable:
+        if self.reusable and not self.is_fresh:
             self.free.append(instance)
         else:
             instance.close()
@@ -573,7 +573,7 @@ def answer_all(connection, host):
         head = requests.read(REQUEST.size)
         if len(head) < REQUEST.size:
             return  # cumind has ended
-        what, size, more, _, key, following, seed = REQUEST.unpack(head)
+        what, size, more, host.is_fresh, key, following, seed = REQUEST.unpack(head)
         data = requests.read(size)
         try:
             status, payload = host.answer(what, key, following, seed, data)

@@ -102,13 +102,23 @@ static cm_status play(survey *s) {
     return CM_OK;
 }
 
+/* Whether episodes of equal seeds and actions are equal only where each has an object of its own. */
+static bool is_worn(const cm_env *env) {
+    enum { STEPS = 256 };
+    cm_env fresh = *env;
+    fresh.params.fresh = true;
+    if (!env->params.python || env->params.fresh || cm_env_try(env, STEPS) == CM_OK) return false;
+    return cm_env_try(&fresh, STEPS) == CM_OK;
+}
+
 cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) {
     const size_t state_bytes = cm_align(env->spec.state_size);
     const size_t bytes = state_bytes + (size_t)env->spec.observation_size * sizeof(float);
     cm_env played = *env;
     played.params.together = true;
     survey s = {.env = &played, .seen = seen};
-    *seen = (cm_env_survey){.is_onehot = true};
+    *seen = (cm_env_survey){.is_onehot = true, .is_worn = is_worn(env)};
+    played.params.fresh |= seen->is_worn;
     CM_TRY(cm_alloc(&s.state, bytes, 1, "random play"));
     s.observation = (float *)(void *)(s.state + state_bytes);
     cm_status status = cm_alloc(&s.tales, CM_ENV_SURVEY_STEPS, sizeof *s.tales, "random play");

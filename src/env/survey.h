@@ -18,12 +18,15 @@ typedef struct cm_env_survey {
     int kinds;                      /* different rewards, at most CM_ENV_SURVEY_KINDS                             */
     double kind[CM_ENV_SURVEY_KINDS];
     bool has_chance; /* equal observations and actions were followed by others                     */
+    bool is_worn;    /* in Python: a reset leaves something of the last episode                            */
     bool is_onehot;  /* every observation was one 1 among zeros, as of a Discrete space            */
 } cm_env_survey;
 
-/* Plays up to CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most. Observations are
- * taken as whole states where they are one-hot; else chance is what differs after equal observations and actions since
- * the reset. `seen` is filled as far as the play came. Errors: CM_ERR_MEMORY, and those of cm_env_step. */
+/* In Python equal seeds and actions are tried first: where episodes are equal only if each has an object of its own,
+ * they get one. Then plays up to CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most.
+ * Observations are taken as whole states where they are one-hot; else chance is what differs after equal observations
+ * and actions since the reset. `seen` is filled as far as the play came. Errors: CM_ERR_MEMORY, and those of
+ * cm_env_step. */
 cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -195,7 +195,7 @@ static cm_status fail_twin(const trial *t) {
     const char *python =
         "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium, and keep what changes "
         "in self, as the class and the module are shared by all episodes; if a reset leaves something "
-        "of the last episode, set reusable = False in its class";
+        "of the last episode, --set reusable=false gives each one an object of its own";
     return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): %s", t->env->spec.name,
                    t->step,
                    t->env->params.python ? python : "draw from `random` alone, and keep what changes in the state");

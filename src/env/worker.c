@@ -354,9 +354,9 @@ cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, i
     for (int i = 0; i < count; i++) {
         const cm_worker_request *r = &requests[i];
         const struct {
-            int32_t what, bytes, more, unused;
+            int32_t what, bytes, more, is_fresh;
             uint64_t key, next, seed;
-        } head = {(int32_t)r->what, (int32_t)r->data_bytes, count - 1 - i, 0, r->key, r->next, r->seed};
+        } head = {(int32_t)r->what, (int32_t)r->data_bytes, count - 1 - i, r->is_fresh, r->key, r->next, r->seed};
         CM_TRY(put(worker, &head, sizeof head));
         CM_TRY(put(worker, r->data, r->data_bytes));
     }

@@ -25,6 +25,7 @@ typedef struct cm_worker_request {
     uint64_t key, next, seed;
     const void *data; /* [data_bytes] */
     size_t data_bytes;
+    bool is_fresh; /* each episode is played by an object of its own */
 } cm_worker_request;
 
 /* Whose flag is heeded from now on: asked, it ends a wait for an answer after some seconds. NULL, as at first:

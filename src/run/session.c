@@ -22,6 +22,7 @@ cm_env_params cm_session_env_params(const cm_env_options *o) {
     params.action_bins = o->action_bins;
     params.max_steps = o->max_steps;
     params.timeout = o->env_timeout;
+    params.fresh = !o->reusable;
     params.komi = o->komi;
     params.low = o->reset_low;
     params.high = o->reset_high;

@@ -34,6 +34,11 @@ static bool is_long_listed_toll(const cm_env_spec *spec, const cm_env_survey *se
     return spec->observation_size >= many && is_listed_toll(spec, seen);
 }
 
+static bool is_worn(const cm_env_spec *spec, const cm_env_survey *seen) {
+    (void)spec;
+    return seen->is_worn;
+}
+
 bool cm_task_is_picture(const cm_env_spec *spec) {
     const int least = 10;
     return spec->rank == 3 && spec->cells == 0 && spec->shape[0] >= least && spec->shape[1] >= least;
@@ -47,6 +52,7 @@ static bool is_picture(const cm_env_spec *spec, const cm_env_survey *seen) {
 /* ---- rows ---- */
 
 static const cm_task_row rows[] = {
+    {"resets leave something of the last episode", is_worn, false, {{"reusable", "false"}}},
     {"observations are pictures", is_picture, true, {{"family", "resnet"}, {"preset", "none"}}},
     {"rewards are rare",
      is_sparse,

@@ -63,6 +63,22 @@ START_TEST(a_task_without_a_recipe_is_played_for_its_defaults) {
 }
 END_TEST
 
+/* Counts its episodes, and shows the count. */
+START_TEST(a_task_whose_reset_leaves_something_is_trained_and_gone_on_with) {
+    write_here("worn.py", "class Worn:\n"
+                          "    actions, max_steps, episodes = 2, 5, 0\n"
+                          "    def reset(self):\n"
+                          "        self.episodes += 1\n"
+                          "        return [self.episodes]\n"
+                          "    def step(self, action): return [self.episodes], 1.0, False\n");
+    expect_exit("train --env ./worn.py --set reusable=true --run worn" BRIEF, 2, "--set reusable=false gives each one");
+    expect_ok("train --env ./worn.py --run worn" BRIEF);
+    expect_said("recipe    resets leave something of the last episode: reusable=false");
+    expect_ok("train --resume worn --env-steps 128");
+    expect_ok("eval --run worn --episodes 4");
+}
+END_TEST
+
 START_TEST(every_row_of_the_registry_has_a_recipe) {
     char line[256], wanted[128];
     expect_ok("environments");
@@ -246,6 +262,7 @@ int main(void) {
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(t, a_task_without_a_recipe_is_played_for_its_defaults);
+    tcase_add_test(t, a_task_whose_reset_leaves_something_is_trained_and_gone_on_with);
     tcase_add_test(t, every_row_of_the_registry_has_a_recipe);
     tcase_add_test(t, every_file_of_configs_is_a_recipe_of_its_name);
     tcase_add_test(t, what_is_said_later_counts);

@@ -323,10 +323,16 @@ START_TEST(episodes_may_have_objects_of_their_own) {
     snprintf(text, sizeof text, worn, "");
     open_named(write_text("worn.py", text), &env);
     must_equal(cm_env_try(&env, 64), CM_ERR_INPUT);
-    must_msg(strstr(cm_error_message(), "if a reset leaves something of the last episode, set reusable = False"), "%s",
+    must_msg(strstr(cm_error_message(), "if a reset leaves something of the last episode, --set reusable=false"), "%s",
              cm_error_message());
     snprintf(text, sizeof text, worn, "reusable = False");
     open_named(write_text("fresh.py", text), &env);
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    compare_with_single_states(&env);
+    cm_env_params each = cm_env_params_default();
+    each.fresh = true;
+    snprintf(text, sizeof text, worn, "");
+    must_equal(cm_env_open(&env, write_text("each.py", text), &each), CM_OK);
     must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
     compare_with_single_states(&env);
 }

@@ -50,12 +50,34 @@ START_TEST(chance_is_found_where_the_same_is_followed_by_another) {
 }
 END_TEST
 
+/* Counts its episodes, seen from the second one on; `seed`: of what it draws. */
+static bool is_worn(const char *name, const char *seed) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "import random\n"
+             "class W:\n  actions, max_steps, n = 2, 12, 0\n"
+             "  def reset(s, seed=None):\n    s.r = random.Random(%s); s.n += 1; return s.o()\n"
+             "  def step(s, a): return s.o(), 0.0, False\n"
+             "  def o(s): return [s.r.random(), float(s.n > 1)]\n",
+             seed);
+    return survey(write_text(name, text)).is_worn;
+}
+
+START_TEST(what_a_reset_leaves_of_the_last_episode_is_told_from_what_no_seed_decides) {
+    must(is_worn("worn.py", "seed"));
+    must(!is_worn("never_sure.py", "random.SystemRandom().random()"));
+    must(!survey("catch").is_worn);
+    must(!walk("whole.py", "s.r.choice([-1, 0, 1])", "[c / 4]").is_worn);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("survey");
     TCase *tcase = tcase_create("survey");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, rewards_and_ends_are_counted);
     tcase_add_test(tcase, chance_is_found_where_the_same_is_followed_by_another);
+    tcase_add_test(tcase, what_a_reset_leaves_of_the_last_episode_is_told_from_what_no_seed_decides);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
 }
