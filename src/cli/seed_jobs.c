@@ -17,6 +17,7 @@
 #include "core/cpu.h"
 #include "core/memory.h"
 #include "core/stop.h"
+#include "core/suspend.h"
 
 enum { LINE = 4096, SAID = 256, LOOK_MS = 100, FILES = 3 };
 
@@ -46,6 +47,7 @@ static void catch_signals(sigset_t *before) {
         sigaction(requests[i], &action, NULL);
         sigaddset(&block, requests[i]);
     }
+    if (cm_suspend_catch()) sigaddset(&block, SIGTSTP);
     signal(SIGPIPE, SIG_IGN); /* the runs go on whatever becomes of their lines */
     sigprocmask(SIG_BLOCK, &block, before);
 }
@@ -137,13 +139,14 @@ static void close_files(const worker *w) {
         if (files[i] >= 0) close(files[i]);
 }
 
-/* In the new process. Its group is its own, so that ctrl-C comes to the parent alone. */
+/* In the new process. Its group is its own, so that ctrl-C and ctrl-Z come to the parent alone. */
 static void become(const jobs *j, const int to[FILES], int place, pid_t parent) {
     for (int i = 0; i < j->count; i++)
         if (i != place && j->worker[i].seed) close_files(&j->worker[i]);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(CM_EXIT_OTHER);
     setpgid(0, 0);
+    cm_suspend_release();
     if (!freopen("/dev/null", "r", stdin)) _exit(CM_EXIT_OTHER);
     dup2(to[0], STDOUT_FILENO);
     dup2(to[1], STDERR_FILENO);
@@ -344,6 +347,20 @@ static void pass_on(jobs *j) {
     j->is_told = true;
 }
 
+static void tell_all(const jobs *j, int number) {
+    for (int i = 0; i < j->count; i++)
+        if (j->worker[i].seed) kill(-j->worker[i].process, number);
+}
+
+/* What is behind on the terminal then is of others. */
+static void suspend(jobs *j) {
+    tell_all(j, SIGSTOP);
+    cm_suspend_self();
+    tell_all(j, SIGCONT);
+    j->drawn = 0;
+    draw(j);
+}
+
 static void wait_for_news(const jobs *j) {
     struct pollfd files[CM_SEEDS * FILES];
     const struct timespec wait = {.tv_nsec = LOOK_MS * 1000000L};
@@ -381,6 +398,7 @@ static cm_status work(jobs *j, int *place) {
         for (int i = 0; i < j->count; i++) look(j, &j->worker[i], &has_news);
         if (has_news) draw(j);
         if (urged || (asked && !j->is_told)) pass_on(j);
+        if (cm_suspend_asked()) suspend(j);
     }
     return status;
 }

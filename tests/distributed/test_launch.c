@@ -1,5 +1,6 @@
 /* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
 #include <check.h>
+#include <dirent.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -266,9 +267,9 @@ END_TEST
 /* Starts a long run of two ranks and waits until its first iterations are there. */
 static pid_t start_long(void) {
     char text[4096] = "";
-    pid_t job =
-        cm_program_start(cm_test_folder, SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
-                                               "long --set log_interval=0");
+    pid_t job = cm_program_start_job(cm_test_folder,
+                                     SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
+                                           "long --set log_interval=0");
     for (int i = 0; i < 600 && !strstr(text, "\"iteration\": 2,"); i++) {
         usleep(100000);
         cm_program_file(cm_test_folder, "long/metrics.jsonl", text, sizeof text);
@@ -380,17 +381,71 @@ static pid_t parent_of(pid_t process) {
     return parent;
 }
 
+/* The value of a variable of a process, "" if it has none; at most 255 bytes. */
+static void variable_of(pid_t process, const char *name, char value[256]) {
+    static char text[1 << 16];
+    char path[64], start[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[size] = '\0';
+    value[0] = '\0';
+    const size_t length = (size_t)snprintf(start, sizeof start, "%s=", name);
+    for (const char *at = text; at < text + size; at += strlen(at) + 1)
+        if (strncmp(at, start, length) == 0) snprintf(value, 256, "%s", at + length);
+}
+
+static int count_in(const char *folder) {
+    int count = 0;
+    DIR *all = opendir(folder);
+    for (const struct dirent *entry; all && (entry = readdir(all));) count += entry->d_name[0] != '.';
+    if (all) closedir(all);
+    return count;
+}
+
+/* What it and they share is no more, either: segments of memory, and its files. */
 START_TEST(ranks_end_with_a_launcher_that_is_killed) {
-    char text[4096];
+    char text[4096], shared[2][256];
     if (!cm_program_has_mpi()) return;
     pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
     ck_assert_int_gt(rank, 0);
+    variable_of(rank, "OMPI_MCA_btl_vader_backing_directory", shared[0]);
+    variable_of(rank, "OMPI_MCA_orte_tmpdir_base", shared[1]);
+    for (int i = 0; i < 2; i++) ck_assert_msg(count_in(shared[i]) > 0, "\"%s\" is empty", shared[i]);
     kill(parent_of(rank), SIGKILL);
     ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "cumind: mpirun was ended by signal 9 (Killed), and the ranks with it\n");
     for (int i = 0; i < 1000 && kill(rank, 0) == 0; i++) usleep(10000);
     ck_assert_int_ne(kill(rank, 0), 0);
+    for (int i = 0; i < 2; i++) ck_assert_int_ne(access(shared[i], F_OK), 0);
+}
+END_TEST
+
+static void await_state(pid_t process, bool is_stopped) {
+    char path[64], text[1024] = "";
+    snprintf(path, sizeof path, "/proc/%d", (int)process);
+    for (int i = 0; i < 2000; i++, usleep(10000)) {
+        cm_program_file(path, "stat", text, sizeof text);
+        if ((strstr(text, ") T ") != NULL) == is_stopped) return;
+    }
+    ck_abort_msg("%s", text);
+}
+
+/* As ctrl-Z in a shell, and `fg`. */
+START_TEST(a_stopped_job_of_ranks_works_no_more_until_it_goes_on) {
+    int state;
+    if (!cm_program_has_mpi()) return;
+    const pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
+    ck_assert_int_eq(kill(job, SIGTSTP), 0);
+    ck_assert_int_eq(waitpid(job, &state, WUNTRACED), job);
+    ck_assert(WIFSTOPPED(state));
+    await_state(rank, true);
+    ck_assert_int_eq(kill(job, SIGCONT), 0);
+    await_state(rank, false);
+    kill(job, SIGINT);
+    ck_assert_int_eq(cm_program_wait(job), 0);
 }
 END_TEST
 
@@ -550,6 +605,7 @@ int main(void) {
     tcase_add_test(tc, a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun);
     tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
     tcase_add_test(tc, ranks_end_with_a_launcher_that_is_killed);
+    tcase_add_test(tc, a_stopped_job_of_ranks_works_no_more_until_it_goes_on);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);

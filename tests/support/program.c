@@ -32,9 +32,10 @@ static void become(const char *arguments) {
     _exit(127);
 }
 
-static pid_t start(const char *where, const char *arguments, const char *input) {
+static pid_t start(const char *where, const char *arguments, const char *input, bool is_job) {
     pid_t child = fork();
     if (child != 0) return child;
+    if (is_job) setpgid(0, 0);
     if (chdir(where) != 0) _exit(125);
     redirect(0, input, O_RDONLY);
     redirect(1, "out.txt", O_WRONLY | O_CREAT | O_TRUNC);
@@ -43,7 +44,11 @@ static pid_t start(const char *where, const char *arguments, const char *input) 
     return -1;
 }
 
-pid_t cm_program_start(const char *where, const char *arguments) { return start(where, arguments, "/dev/null"); }
+pid_t cm_program_start(const char *where, const char *arguments) { return start(where, arguments, "/dev/null", false); }
+
+pid_t cm_program_start_job(const char *where, const char *arguments) {
+    return start(where, arguments, "/dev/null", true);
+}
 
 /* The signals that the program has handlers for, bit number - 1; 0 as long as the process is that of the test. */
 static unsigned long long caught_signals(pid_t child) {
@@ -165,7 +170,7 @@ void cm_program_run_with(const char *where, const char *arguments, const char *i
         fputs(input, file);
         fclose(file);
     }
-    finish(where, start(where, arguments, "in.txt"), result);
+    finish(where, start(where, arguments, "in.txt", false), result);
 }
 
 /* ---- in a terminal ---- */

@@ -36,6 +36,9 @@ extern const char *cm_program_term;
 /* Starts it with output to the files out.txt and err.txt of `where`; the caller waits. */
 pid_t cm_program_start(const char *where, const char *arguments);
 
+/* The same as a job of a shell, in a group of its own: SIGTSTP stops it. */
+pid_t cm_program_start_job(const char *where, const char *arguments);
+
 /* Waits until a started one has taken over a signal, so that it may be sent. At most 20 s. */
 void cm_program_await_handler(pid_t child, int signal);
 
