@@ -76,7 +76,8 @@ const cm_recipe *cm_recipe_for(const char *env_name) {
     const char *id = is_gymnasium ? env_name + sizeof gymnasium - 1 : env_name;
     if (is_of_registry(id, &env))
         return env.def->max_size > 0 ? of_family(env.def->name, env.params.size) : without_version(env.spec.name);
-    const cm_recipe *recipe = is_gymnasium ? without_version(id) : NULL;
+    const bool is_plain = is_gymnasium && !strchr(id, ','); /* with arguments it is another task */
+    const cm_recipe *recipe = is_plain ? without_version(id) : NULL;
     return recipe && strstr(recipe->text, gymnasium) ? recipe : NULL;
 }
 

@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* "gymnasium:CartPole-v1", "gymnasium:PACKAGE:ID", the name that an environment is registered by, or the path of a file
- * that ends in .py. */
+/* "gymnasium:CartPole-v1", "gymnasium:PACKAGE:ID", the name that an environment is registered by, or
+ * "gymnasium:ID,KEY=VALUE,..." with arguments of its constructor, or the path of a file that ends in .py. */
 bool cm_env_is_python(const char *name);
 
 /* Starts a process that plays it, unless there is one, and gives its row and cm_env_params.python for it. More

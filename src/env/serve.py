@@ -1,9 +1,9 @@
 """Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py and this one as
 `python3 -c TEXT NAME`.
 
-NAME is "gymnasium:ID", or the path of a file with a function make() or a single class that has reset and step. Requests
-come over file descriptor 3, one at a time, and are answered there; src/env/worker.h says how they look, and
-docs/ADDING_AN_ENVIRONMENT.md what an environment may be. An episode is known by a number, its key, that its seed and
+NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, or the path of a file with a function
+make() or a single class that has reset and step. Requests come over file descriptor 3, one at a time, and are answered
+there; src/env/worker.h says how they look, and docs/ADDING_AN_ENVIRONMENT.md what an environment may be. An episode is known by a number, its key, that its seed and
 actions give; one that is not alive any more is played again from its seed.
 """
 import collections
@@ -126,13 +126,33 @@ def make_of_id(name, options):
         raise Amiss((text + "make = lambda: gym.make('%s')") % (package, id)) from None
 
 
+def argument_of(text):
+    """A number, true, false or null, also as Python writes them, or else the text as it is."""
+    words = {"True": True, "False": False, "None": None}
+    try:
+        value = words[text] if text in words else json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, (str, list, dict)) else value
+
+
+def arguments_of(given):
+    """What make is called with, of "KEY=VALUE" each."""
+    pairs = [text.partition("=") for text in given]
+    for key, equals, _ in pairs:
+        if not equals or not key.isidentifier():
+            raise Amiss("arguments are written ID,KEY=VALUE,KEY=VALUE; '%.40s' is none" % key)
+    return {key: argument_of(value) for key, _, value in pairs}
+
+
 def maker_of_id(name):
-    options = {"disable_env_checker": True}
-    env = make_of_id(name, options)
+    id, *given = name.split(",")
+    options = {"disable_env_checker": True, **arguments_of(given)}
+    env = make_of_id(id, options)
     if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
-        options["render_mode"] = "ansi"
+        options.setdefault("render_mode", "ansi")
     close(env)
-    return lambda: make_of_id(name, options)
+    return lambda: make_of_id(id, options)
 
 
 def load(path):

@@ -283,12 +283,43 @@ START_TEST(of_thousands_of_actions_some_are_drawn) {
 }
 END_TEST
 
+/* A Gymnasium whose only environment says what its constructor was given. */
+START_TEST(arguments_stand_behind_an_id) {
+    static const char text[] = "class Grid:\n"
+                               "    max_steps = 9\n"
+                               "    def __init__(self, size, **more):\n"
+                               "        self.actions = size\n"
+                               "        if more: raise ValueError(repr(more))\n"
+                               "    def reset(self, seed): return [0.0], {}\n"
+                               "    def step(self, action): return [0.0], 0.0, True, False, {}\n"
+                               "def make(id, disable_env_checker, **arguments):\n"
+                               "    assert id == 'Grid-v0', id\n"
+                               "    return Grid(**arguments)\n";
+    static const char *const wrong[][2] = {
+        {"size=3,slippery=false,map=8x8,wind=-0.5,no=None,list=[1]",
+         "{'slippery': False, 'map': '8x8', 'wind': -0.5, 'no': None, 'list': '[1]'}"},
+        {"size", "arguments are written ID,KEY=VALUE,KEY=VALUE; 'size' is none"},
+        {"size=3,", "arguments are written ID,KEY=VALUE,KEY=VALUE; '' is none"}};
+    char path[PATH_MAX], line[512];
+    snprintf(path, sizeof path, "%s/gymnasium.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    setenv("PYTHONPATH", cm_test_folder, 1);
+    expect_ok("benchmark env --env gymnasium:Grid-v0,size=3 --seconds 0.01 --batch 2");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(line, sizeof line, "train --env gymnasium:Grid-v0,%s", wrong[i][0]);
+        expect_exit(line, 2, wrong[i][1]);
+    }
+    unsetenv("PYTHONPATH");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
     tcase_add_checked_fixture(tcase, begin_all, cm_test_folder_remove);
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, an_environment_in_python_is_trained_watched_and_evaluated);
+    tcase_add_test(tcase, arguments_stand_behind_an_id);
     tcase_add_test(tcase, a_run_does_not_depend_on_threads);
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
     tcase_add_test(tcase, chance_of_the_process_depends_on_nothing_but_the_seed);

@@ -148,6 +148,7 @@ START_TEST(recipe_of_an_environment_is_that_of_its_kind) {
                                           {"MOUNTAINCAR-V0", "configs/mountaincar.json:"},
                                           {"2048", "configs/2048.json:"},
                                           {"gymnasium:LunarLander-v2", "configs/lunarlander.json:"},
+                                          {"gymnasium:LunarLander-v3,continuous=true", "default"},
                                           {"gymnasium:Acrobot-v1", "configs/acrobot.json:"}};
     char line[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
