@@ -50,6 +50,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/design docs/design/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c docs/examples/*.py
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/gpu docs/gpu/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/pictures docs/pictures/*.svg
 
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)

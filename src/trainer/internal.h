@@ -1,6 +1,17 @@
 /* The inside of a trainer: trainer.c (creation), update.c (gradient and step), report.c (what was found), slot.c
- * (batches on their way to the device and back), weights.c (blocks and slow weights), values.c (bootstraps), scaling.c
- * (of losses), reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
+ * (batches on their way to the device and back), weights.c (blocks; EMA and target network), values.c (bootstraps),
+ * scaling.c (of losses), reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
+ *
+ * One update; on a device the steps of two batches overlap (cm_trainer_begin):
+ *
+ *     cm_trainer_stage   batch -> pinned inputs -> device, by the thread that draws  slot.c
+ *     cm_trainer_begin   bootstrap values, by the EMA or target network              values.c
+ *                        each chunk: forward, losses, backward -> gradient[chunk]    update.c
+ *                        sum over chunks and ranks -> gradient[0]                    optimizer.c, reducer.c
+ *     launch_step        clip: norm, all finite? -> factor                           optimizer.c
+ *                        by the factor: optimizer step, EMA, statistics, target      optimizer.c, weights.c
+ *                        weights' half-precision copies; results -> host             weights.c, slot.c
+ *     cm_trainer_finish  wait for the results -> report, priorities                  report.c
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
