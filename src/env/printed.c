@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,7 +16,9 @@
 #include "core/log.h"
 #include "core/retry.h"
 
-enum { TEXT = 1024, BUFFER = 4096, SECOND = 1000 /* milliseconds */ };
+enum { TEXT = 1024, BUFFER = 4096, SECOND = 1000 /* milliseconds */, KNOWN = 64 };
+
+#define LONGEST 64.0 /* seconds between lines that say nothing new */
 
 static int reading = -1, writing = -1;
 static pthread_t reader;
@@ -24,9 +28,30 @@ typedef struct printed {
     char line[TEXT], held[TEXT]; /* what has come of a line, and the last one that is not said yet */
     size_t length;
     enum { PLAIN, ESCAPE, SEQUENCE } state;
-    long long waiting; /* lines that are not said yet */
-    double next;       /* when one may be said: seconds of the clock */
+    long long waiting;    /* lines that are not said yet */
+    bool is_new;          /* one of them was never said before: it is the one that is held */
+    double next, again;   /* when one may be said that is new, and one that is not: seconds of the clock */
+    double pause;         /* before the next one that is not */
+    uint64_t said[KNOWN]; /* hashes of lines that were, the last ones in a ring */
+    unsigned count;
 } printed;
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *line) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *line; line++) hash = (hash ^ (unsigned char)*line) * 0x100000001b3u;
+    return hash;
+}
+
+static bool is_known(const printed *p, const char *line) {
+    const uint64_t hash = hash_of(line);
+    for (unsigned i = 0; i < p->count && i < KNOWN; i++)
+        if (p->said[i] == hash) return true;
+    return false;
+}
+
+/* When what waits may be said. */
+static double due(const printed *p) { return p->is_new ? p->next : p->again; }
 
 static void say(printed *p) {
     if (p->waiting == 0) return;
@@ -35,17 +60,23 @@ static void say(printed *p) {
     } else {
         cm_log(CM_INFO, "Python prints: %s (and %lld lines before it)", p->held, p->waiting - 1);
     }
-    p->waiting = 0;
+    if (p->is_new) p->said[p->count++ % KNOWN] = hash_of(p->held);
+    p->pause = p->is_new || p->pause < 1.0 ? 1.0 : fmin(2.0 * p->pause, LONGEST);
     p->next = cm_clock_seconds() + 1.0;
+    p->again = cm_clock_seconds() + p->pause;
+    p->waiting = 0;
+    p->is_new = false;
 }
 
 /* Empty lines are none. */
 static void end_line(printed *p) {
     p->line[p->length] = '\0';
-    if (p->length > 0) memcpy(p->held, p->line, p->length + 1);
-    p->waiting += p->length > 0;
+    const bool is_empty = strspn(p->line, " \t") == p->length, is_new = !is_empty && !is_known(p, p->line);
+    if (!is_empty && (is_new || !p->is_new)) memcpy(p->held, p->line, p->length + 1);
+    p->is_new |= is_new;
+    p->waiting += !is_empty;
     p->length = 0;
-    if (cm_clock_seconds() >= p->next) say(p);
+    if (cm_clock_seconds() >= due(p)) say(p);
 }
 
 /* Colours and whatever else acts on a terminal, ESC [ 31 ; 1 m, are no part of a line. */
@@ -80,10 +111,10 @@ static void *read_all(void *context) {
     struct pollfd channel = {.fd = reading, .events = POLLIN};
     for (;;) {
         const bool waits = p.waiting > 0 || p.length > 0;
-        const double left = p.next - cm_clock_seconds();
+        const double left = p.length > 0 && p.waiting == 0 ? 1.0 : due(&p) - cm_clock_seconds();
         const int ready = poll(&channel, 1, !waits ? -1 : left > 0.0 ? (int)(left * SECOND) + 1 : SECOND);
         if (ready == 0 && p.length > 0 && p.waiting == 0) end_line(&p);
-        if (cm_clock_seconds() >= p.next) say(&p);
+        if (cm_clock_seconds() >= due(&p)) say(&p);
         if (ready <= 0) continue;
         const ssize_t count = read(reading, bytes, sizeof bytes);
         if (count == 0 || (count < 0 && errno != EINTR)) break;

@@ -1,5 +1,6 @@
 /* What processes of environments print. They write to one pipe, of which a thread makes lines of the log
- * (CM_INFO): the first one at once, then at most one a second, which says how many others came since. */
+ * (CM_INFO): the first one at once, then at most one a second, which says how many others came since; where these were
+ * all said before, after 1, 2, 4 .. 64 seconds. */
 #ifndef CM_ENV_PRINTED_H
 #define CM_ENV_PRINTED_H
 
