@@ -44,7 +44,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
 	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
-	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md CONTRIBUTING.md configuration.json
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md CONTRIBUTING.md CHANGELOG.md configuration.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
