@@ -75,19 +75,33 @@ static const cm_task_row rows[] = {
     {"chance decides where moves lead",
      is_sparse_by_chance,
      false,
-     {{"env_steps", "300000"},         {"max_depth", "1"},
-      {"policy_smoothing", "0.1"},     {"td_steps", "3"},
-      {"discount", "0.995"},           {"value_support_min", NULL},
-      {"value_support_max", NULL},     {"reward_support_min", NULL},
-      {"reward_support_max", NULL},    {"random_move_probability", "0.2"},
-      {"random_move_steps", "1"},      {"random_move_end", "0"},
-      {"rescale_values", "true"},      {"value_scale", "0.1"},
-      {"value_transform", "false"},    {"num_simulations", "8"},
-      {"evaluation_simulations", "8"}, {"hidden_dim", "64"},
-      {"num_unroll_steps", "3"},       {"learning_rate", "0.001"},
-      {"ema_decay", "0.99"},           {"num_envs", "64"},
-      {"memory_steps", "30000"},       {"evaluation_interval", "30000"},
-      {"evaluation_episodes", "100"}}},
+     {{"env_steps", NULL},
+      {"max_depth", "1"},
+      {"policy_smoothing", "0.1"},
+      {"td_steps", "3"},
+      {"discount", "0.995"},
+      {"value_support_min", NULL},
+      {"value_support_max", NULL},
+      {"reward_support_min", NULL},
+      {"reward_support_max", NULL},
+      {"random_move_probability", "0.2"},
+      {"random_move_steps", "1"},
+      {"random_move_end", "0"},
+      {"rescale_values", "true"},
+      {"value_scale", "0.1"},
+      {"qtransform_epsilon", NULL},
+      {"value_transform", "false"},
+      {"num_simulations", "8"},
+      {"evaluation_simulations", "8"},
+      {"hidden_dim", "64"},
+      {"num_unroll_steps", "3"},
+      {"learning_rate", "0.001"},
+      {"ema_decay", "0.99"},
+      {"num_envs", "64"},
+      {"memory_steps", "30000"},
+      {"evaluation_interval", "30000"},
+      {"evaluation_episodes", NULL},
+      {"final_evaluation_episodes", NULL}}},
     {"every step costs until an end that is hard to meet",
      is_long_toll,
      false,
@@ -139,19 +153,8 @@ const cm_task_row *cm_task_rows(int *count) {
 
 /* ---- the whole ---- */
 
-/* A limit on steps is for tasks that have hardly one: a list of states has no shorter way of more steps than states, of
- * which there are as many as numbers. */
-static void write_limit(const cm_env_spec *spec, char text[16]) {
-    enum { HARDLY = 10000, WAYS = 10 };
-    const int limit = WAYS * spec->observation_size;
-    if (spec->max_steps >= HARDLY && limit <= HARDLY) snprintf(text, 16, "%d", limit);
-}
-
-/* A discount weighs a fifth of the longest episode. */
-static void write_discount(const cm_env_spec *spec, char text[16]) {
-    const double reach = fmax(20.0, spec->max_steps / 5.0);
-    snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
-}
+/* What a task has for a key whose row leaves it open; "", as `text` is at first: nothing. */
+typedef void writer(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]);
 
 /* Of a size; 1 stands for one not met. */
 static double largest_reward(const cm_env_survey *seen) {
@@ -159,31 +162,82 @@ static double largest_reward(const cm_env_survey *seen) {
     return largest > 0.0 ? largest : 1.0;
 }
 
+/* A limit on steps is for tasks that have hardly one: a list of states has no shorter way of more steps than states, of
+ * which there are as many as numbers. */
+static void write_limit(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    enum { HARDLY = 10000, WAYS = 10 };
+    const int limit = WAYS * spec->observation_size;
+    (void)key, (void)seen;
+    if (spec->max_steps >= HARDLY && limit <= HARDLY) snprintf(text, 16, "%d", limit);
+}
+
+/* A discount weighs a fifth of the longest episode. */
+static void write_discount(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    const double reach = fmax(20.0, spec->max_steps / 5.0);
+    (void)key, (void)seen;
+    snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
+}
+
 /* Values that are not rescaled count as those of a task do whose largest reward is 1. */
-static void write_value_scale(const cm_env_survey *seen, char text[16]) {
+static void write_value_scale(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    (void)key, (void)spec;
     snprintf(text, 16, "%.3g", fmin(1000.0, 0.5 / largest_reward(seen)));
 }
 
+/* Rescaled values that differ by less than a hundredth of the largest reward are not drawn apart to the full: before
+ * the first reward such differences are noise, on which policies would settle. */
+static void write_epsilon(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    (void)key, (void)spec;
+    snprintf(text, 16, "%.3g", 0.01 * largest_reward(seen));
+}
+
 /* Supports reach as far as the largest reward, which where it ends the episode is the largest return, too. */
-static void write_support(const cm_task_setting *setting, const cm_env_survey *seen, char text[16]) {
-    const bool is_value = strncmp(setting->key, "value", 5) == 0, is_min = strstr(setting->key, "_min") != NULL;
+static void write_support(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    const bool is_value = strncmp(key, "value", 5) == 0, is_min = strstr(key, "_min") != NULL;
     const double reach = largest_reward(seen) * (is_value && seen->paid_within > 0 ? 4.0 : 1.0);
+    (void)spec;
     snprintf(text, 16, "%.8g", is_min ? -reach : reach);
 }
+
+/* What chance brings takes the longer to learn the longer episodes are. */
+static void write_length(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    (void)key, (void)seen;
+    snprintf(text, 16, "%.0f", fmax(300000.0, fmin(600000.0, 3000.0 * spec->max_steps)));
+}
+
+/* A mean over chance asks for more episodes than are usual: as many as can be had in some steps. */
+static void write_episodes(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
+    const bool is_final = strncmp(key, "final", 5) == 0;
+    const int least = is_final ? 100 : 20, most = is_final ? 1000 : 100, steps = is_final ? 100000 : 10000;
+    const int count = spec->max_steps > 0 ? steps / spec->max_steps : least;
+    (void)seen;
+    snprintf(text, 16, "%d", count < least ? least : count > most ? most : count);
+}
+
+static const struct {
+    const char *key;
+    writer *write;
+} by_task[] = {
+    {"env_steps", write_length},
+    {"max_steps", write_limit},
+    {"discount", write_discount},
+    {"value_scale", write_value_scale},
+    {"qtransform_epsilon", write_epsilon},
+    {"value_support_min", write_support},
+    {"value_support_max", write_support},
+    {"reward_support_min", write_support},
+    {"reward_support_max", write_support},
+    {"evaluation_episodes", write_episodes},
+    {"final_evaluation_episodes", write_episodes},
+};
 
 /* What is to be set; "": nothing. */
 static const char *value_of(const cm_task_setting *setting, const cm_env_spec *spec, const cm_env_survey *seen,
                             char text[16]) {
     if (setting->value) return setting->value;
     text[0] = '\0';
-    if (strcmp(setting->key, "max_steps") == 0)
-        write_limit(spec, text);
-    else if (strcmp(setting->key, "discount") == 0)
-        write_discount(spec, text);
-    else if (strcmp(setting->key, "value_scale") == 0)
-        write_value_scale(seen, text);
-    else
-        write_support(setting, seen, text);
+    for (size_t i = 0; i < sizeof by_task / sizeof *by_task; i++)
+        if (strcmp(by_task[i].key, setting->key) == 0) by_task[i].write(setting->key, spec, seen, text);
     return text;
 }
 

@@ -118,6 +118,20 @@ START_TEST(settings_follow_the_time_limit) {
 }
 END_TEST
 
+START_TEST(chance_is_met_and_evaluated_as_long_as_episodes_ask_for) {
+    static const int limits[][4] = {
+        {100, 100, 1000, 300000}, {200, 50, 500, 600000}, {4000, 20, 100, 600000}, {10, 100, 1000, 300000}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        limit = limits[i][0];
+        apply(&lake, 1, NULL);
+        ck_assert_int_eq(c.run.evaluation_episodes, limits[i][1]);
+        ck_assert_int_eq(c.run.final_evaluation_episodes, limits[i][2]);
+        ck_assert_int_eq(c.run.env_steps, limits[i][3]);
+    }
+    limit = 100;
+}
+END_TEST
+
 START_TEST(values_count_by_the_largest_reward_that_was_met) {
     static const struct {
         double low, high, scale;
@@ -147,6 +161,7 @@ START_TEST(supports_are_as_wide_as_what_chance_pays) {
         ck_assert_double_eq(c.network.reward_support_min, -cases[i].reward);
         ck_assert_double_eq(c.network.reward_support_max, cases[i].reward);
         ck_assert(!c.network.fits_value_support && !c.network.fits_reward_support);
+        ck_assert_double_eq_tol(c.mcts.qtransform_epsilon, 0.01 * cases[i].reward, 1e-9);
     }
     apply(&lake, 1, "value_support_max=30");
     ck_assert_double_eq(c.network.value_support_max, 30);
@@ -163,7 +178,8 @@ START_TEST(rows_can_be_taken) {
         for (const cm_task_setting *s = rows[r].settings; s->key; s++) {
             cm_config_destroy(config);
             ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
-            const char *value = s->value ? s->value : strcmp(s->key, "discount") == 0 ? "0.5" : "5";
+            const bool is_part = strcmp(s->key, "discount") == 0 || strcmp(s->key, "qtransform_epsilon") == 0;
+            const char *value = s->value ? s->value : is_part ? "0.5" : "5";
             ck_assert_msg(cm_config_suggest(config, s->key, value, "row"), "%s=%s", s->key, value);
             ck_assert_str_eq(cm_config_origin_of(config, s->key), "row");
         }
@@ -176,6 +192,7 @@ int main(void) {
     tcase_add_test(tcase, each_task_gets_the_rows_that_fit_it);
     tcase_add_test(tcase, what_is_given_stays_and_what_is_taken_is_told);
     tcase_add_test(tcase, settings_follow_the_time_limit);
+    tcase_add_test(tcase, chance_is_met_and_evaluated_as_long_as_episodes_ask_for);
     tcase_add_test(tcase, values_count_by_the_largest_reward_that_was_met);
     tcase_add_test(tcase, supports_are_as_wide_as_what_chance_pays);
     tcase_add_test(tcase, rows_can_be_taken);
