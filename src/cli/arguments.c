@@ -33,19 +33,15 @@ static int find_flag(const cm_command *command, const char *text, size_t length)
     return -1;
 }
 
-/* The key of the configuration that `word` is, or is called elsewhere (lr); false if there is none. */
+/* The key of the configuration that `word` is, in any spelling, or is called elsewhere (lr); false if there is none. */
 static bool find_key(const char *word, char out[CM_OPTION_WORD]) {
     cm_configuration configuration;
     cm_config *config = NULL;
-    bool found = false;
     if (cm_configuration_create(&configuration, &config) != CM_OK) return false;
-    for (int i = 0; !found && cm_config_row(config, i); i++) {
-        const cm_option *row = cm_config_row(config, i);
-        found = strcmp(row->key, word) == 0 || cm_value_is_word(row->alias, word);
-        if (found) snprintf(out, CM_OPTION_WORD, "%s", row->key);
-    }
+    const cm_option *row = cm_config_meant(config, word);
+    if (row) snprintf(out, CM_OPTION_WORD, "%s", row->key);
     cm_config_destroy(config);
-    return found;
+    return row != NULL;
 }
 
 static cm_status fail_flag(const cm_command *command, const char *flag, const char *nearest) {
@@ -67,14 +63,14 @@ static cm_status key_as_flag(const cm_command *command, const char *flag, const 
 static cm_status unknown_flag(const cm_command *command, const char *text) {
     int count = count_flags(command);
     if (count == 0) return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; it takes none", command->name, text);
-    char word[64], bare[64], key[CM_OPTION_WORD];
+    char word[64], key[CM_OPTION_WORD];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
-    snprintf(bare, sizeof bare, "%s", word + strspn(word, "-"));
-    for (char *c = bare; *c; c++)
-        if (*c == '-') *c = '_';
-    int nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
-    const bool is_flag = nearest >= 0 && strcmp(flag_name(command->flags, nearest) + 2, word + strspn(word, "-")) == 0;
-    if (!is_flag && find_flag(command, "--set", strlen("--set")) >= 0 && find_key(bare, key))
+    int nearest = -1;
+    for (int i = 0; i <= count && nearest < 0; i++)
+        if (cm_value_is_like(flag_name(command->flags, i), word)) nearest = i;
+    const bool is_flag = nearest >= 0;
+    if (!is_flag) nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
+    if (!is_flag && find_flag(command, "--set", strlen("--set")) >= 0 && find_key(word, key))
         return key_as_flag(command, word, key);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; cumind help %s lists all", command->name, word,
@@ -102,7 +98,11 @@ static bool guess(const cm_command *command, const char *word, char *out, size_t
         return takes(command, "--set");
     }
     const bool is_file = ending && strcmp(ending, ".json") == 0;
-    snprintf(out, size, "%s%.100s", is_file ? "--config " : "--set env_name=", word);
+    if (is_file) {
+        snprintf(out, size, "--config %.100s", word);
+    } else {
+        snprintf(out, size, "--set env_name=%.60s, or, once cumind train %.60s has made a run, --run DIR", word, word);
+    }
     return takes(command, "--config") && (is_file || cm_recipe_is_environment(word));
 }
 
@@ -111,6 +111,9 @@ cm_status cm_argument_unexpected(const cm_command *command, const char *word) {
     if (guess(command, word, meant, sizeof meant))
         return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\"; did you mean %s?", command->name, word,
                        meant);
+    if (takes(command, "--run") && cm_recipe_is_known(word))
+        return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%s\"; once cumind train %s has made a run: --run DIR",
+                       command->name, word, word);
     return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
                    command->name);
 }

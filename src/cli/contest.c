@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/recipe.h"
 #include "core/file.h"
 #include "run/directory.h"
 
@@ -13,6 +14,8 @@ cm_status cm_entrant_open(const cm_arguments *arguments, const char *flag, const
     cm_status status = cm_opponent_parse(name, &out->opponent);
     if (status != CM_OK) return cm_fail_in(status, "%s", flag);
     if (out->opponent.kind != CM_OPPONENT_AGENT) return CM_OK;
+    status = cm_recipe_advise_run(name);
+    if (status != CM_OK) return cm_fail_in(status, "%s", flag);
     if (cm_run_directory_check(name) != CM_OK) {
         const char *all = strcmp(flag, "--opponent") == 0 ? ", all" : "";
         return cm_fail(CM_ERR_INPUT, "%s: \"%.200s\" is neither random, perfect, mcts:N%s nor the folder of a run",

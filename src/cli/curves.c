@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/recipe.h"
 #include "core/nearest.h"
 #include "run/directory.h"
 
@@ -34,6 +35,7 @@ static cm_status read_run(void *context, const char *path) {
 /* The curve of a run, or the mean of the runs below a folder. */
 static cm_status read_folder(const char *path, const cm_metrics_field *x, const cm_metrics_field *y, cm_curve *out) {
     reader r = {.x = x, .y = y};
+    CM_TRY(cm_recipe_advise_run(path));
     cm_status status = cm_run_directory_visit(path, read_run, &r);
     if (status == CM_OK && r.count == 0) status = cm_fail(CM_ERR_INPUT, "plot: %s is no run and holds none", path);
     if (status == CM_OK && r.count == 1) {

@@ -7,6 +7,7 @@
 #include "agent/ladder.h"
 #include "cli/contest.h"
 #include "cli/interrupt.h"
+#include "cli/recipe.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -57,6 +58,7 @@ static cm_status enter_all(const cm_arguments *arguments, entry_list *list) {
     CM_TRY(cm_alloc(&list->paths, CM_ELO_MOST_PLAYERS + 1, sizeof *list->paths, "a ladder"));
     for (int i = 0; i < arguments->positional_count; i++) {
         int before = list->count;
+        CM_TRY(cm_recipe_advise_run(arguments->positional[i]));
         CM_TRY(cm_run_directory_visit(arguments->positional[i], enter_run, list));
         if (list->count == before) {
             return cm_fail(CM_ERR_INPUT, "ladder: %s is no run and holds none", arguments->positional[i]);

@@ -38,7 +38,7 @@ static const char *command_name(const void *rows, int i) { return ((const cm_com
 cm_status cm_command_unknown(const char *name) {
     int count = 0;
     while (cm_commands[count]) count++;
-    if (cm_recipe_named(name) || cm_recipe_is_environment(name))
+    if (cm_recipe_is_known(name))
         return cm_fail(CM_ERR_INPUT, "%.40s: a command comes first; did you mean cumind train %.40s?", name, name);
     int nearest = cm_nearest_name(name, cm_commands, count, command_name);
     if (nearest < 0) return cm_fail(CM_ERR_INPUT, "unknown command \"%.40s\"; cumind help lists all", name);

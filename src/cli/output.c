@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/fit.h"
+#include "cli/recipe.h"
 #include "cli/resolve.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -75,6 +76,7 @@ cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *
 cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
                                    cm_config **config) {
     char path[4096];
+    CM_TRY(cm_recipe_advise_run(run));
     CM_TRY(cm_run_directory_check(run));
     CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
     CM_TRY(cm_run_check_configuration(run));
@@ -112,6 +114,7 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) {
         return cm_fail(CM_ERR_INPUT, "%s: needs --run DIR: there is no run here yet (cumind runs DIR looks elsewhere)",
                        arguments->command->name);
     }
+    CM_TRY(cm_recipe_advise_run(*run));
     return cm_run_directory_check(*run);
 }
 

@@ -70,6 +70,14 @@ bool cm_recipe_is_environment(const char *name) {
     return is_of_registry(name, &env);
 }
 
+bool cm_recipe_is_known(const char *name) { return cm_recipe_named(name) || cm_recipe_is_environment(name); }
+
+cm_status cm_recipe_advise_run(const char *name) {
+    if (cm_file_exists(name) || !cm_recipe_is_known(name)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: there is no such run; cumind train %s makes one, cumind runs lists those here",
+                   name, name);
+}
+
 const cm_recipe *cm_recipe_for(const char *env_name) {
     cm_env env;
     const bool is_gymnasium = strncmp(env_name, gymnasium, sizeof gymnasium - 1) == 0;

@@ -21,6 +21,13 @@ const cm_recipe *cm_recipe_named(const char *name);
 /* Whether the registry has an environment of this name. */
 bool cm_recipe_is_environment(const char *name);
 
+/* Whether that is what train takes: a recipe or an environment of the registry. */
+bool cm_recipe_is_known(const char *name);
+
+/* CM_ERR_INPUT with the command that makes a run where `name`, given as the folder of one, is such a name and nothing
+ * that exists. */
+cm_status cm_recipe_advise_run(const char *name) CM_MUST_USE;
+
 /* The recipe for an environment, NULL if there is none: of the registry ("connect4", "Acrobot-v1"; of a family, as for
  * "go13", the next larger size that has one, or the largest), or one that Gymnasium has ("gymnasium:LunarLander-v3",
  * "gymnasium:CartPole-v1"). Never loads code: a file of the user's has none. */

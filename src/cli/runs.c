@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/recipe.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/clock.h"
@@ -407,6 +408,7 @@ static cm_status run_runs(cm_arguments *arguments) {
     for (int i = 0; i < arguments->positional_count; i++) {
         const char *folder = arguments->positional[i];
         if (cm_file_is_directory(folder)) continue;
+        CM_TRY(cm_recipe_advise_run(folder));
         const bool is_hidden = errno == EACCES;
         return cm_fail(CM_ERR_INPUT, "%s: %s", folder,
                        is_hidden                ? "a folder on the way to it cannot be read"

@@ -226,6 +226,9 @@ static cm_status train_new(cm_arguments *arguments, cm_seed *seed, cm_run_result
         CM_TRY(cm_seeds_folder(directory, seed->seed, folder));
         directory = folder;
     }
+    const char *from = cm_argument(arguments, "--init-from"), *games = cm_argument(arguments, "--replay-from");
+    if (from) CM_TRY(cm_recipe_advise_run(from));
+    if (games) CM_TRY(cm_recipe_advise_run(games));
     CM_TRY(configure(arguments, &configuration, &config));
     if (seed) snprintf(text, sizeof text, "%lld", (long long)seed->seed);
     cm_status status = seed ? cm_config_assign(config, "seed", text, "--seeds") : CM_OK;
@@ -234,8 +237,8 @@ static cm_status train_new(cm_arguments *arguments, cm_seed *seed, cm_run_result
         .configuration = &configuration,
         .directory = directory,
         .checkpoint = CM_CHECKPOINT_LATEST,
-        .init_from = cm_argument(arguments, "--init-from"),
-        .replay_from = cm_argument(arguments, "--replay-from"),
+        .init_from = from,
+        .replay_from = games,
         .room = place.room,
         .stop = &stop,
     };

@@ -84,17 +84,19 @@ void cm_config_destroy(cm_config *config) {
 
 static const char *key_at(const void *rows, int i) { return ((const cm_config_entry *)rows)[i].row->key; }
 
-static int find_alias(const cm_config *config, const char *word) {
-    for (int i = 0; i < config->count; i++)
-        if (cm_value_is_word(config->entry[i].row->alias, word)) return i;
-    return -1;
+const cm_option *cm_config_meant(const cm_config *config, const char *word) {
+    for (int i = 0; i < config->count; i++) {
+        const cm_option *row = config->entry[i].row;
+        if (cm_value_is_like(row->key, word) || cm_value_is_like(row->alias, word)) return row;
+    }
+    return NULL;
 }
 
 static cm_status fail_unknown(const cm_config *config, const char *key) {
-    const int alias = find_alias(config, key);
-    const int nearest = alias >= 0 ? alias : cm_nearest_name(key, config->entry, config->count, key_at);
-    if (nearest < 0) return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; cumind config --manual lists all", key);
-    const cm_option *near = config->entry[nearest].row;
+    const cm_option *near = cm_config_meant(config, key);
+    const int nearest = near ? -1 : cm_nearest_name(key, config->entry, config->count, key_at);
+    if (nearest >= 0) near = config->entry[nearest].row;
+    if (!near) return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; cumind config --manual lists all", key);
     return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; did you mean %s.%s?", key, near->section, near->key);
 }
 

@@ -123,6 +123,10 @@ cm_status cm_config_compare(const cm_config *before, const cm_config *after, cm_
 /* All rows in the order of sections, for completion and lists: NULL at the end. */
 const cm_option *cm_config_row(const cm_config *config, int index);
 
+/* The row of the key that `word` is in another spelling ("Learning-Rate"), or is called elsewhere ("lr"); NULL: none.
+ */
+const cm_option *cm_config_meant(const cm_config *config, const char *word);
+
 /* The value of a row as it would be written in JSON. */
 void cm_config_value_text(const cm_config *config, const cm_option *row, char out[CM_OPTION_JSON]);
 

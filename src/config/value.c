@@ -1,5 +1,6 @@
 #include "config/value.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,26 @@ void cm_value_usual_text(const cm_option *row, char *out, size_t size) {
     if (row->usual[1] > row->usual[0]) snprintf(out, size, "%s..%s", low, high);
 }
 
-bool cm_value_is_word(const char *words, const char *word) { return choice_index(words, word) >= 0; }
+/* The next character that spellings share; 0 at the end. */
+static int next_letter(const char **at) {
+    while (**at == '_' || **at == '-') ++*at;
+    return tolower((unsigned char)(**at ? *(*at)++ : '\0'));
+}
+
+static bool is_spelt(const char *name, const char *word) {
+    for (int letter = 1; letter != 0;) {
+        letter = next_letter(&name);
+        if (letter != next_letter(&word)) return false;
+    }
+    return true;
+}
+
+bool cm_value_is_like(const char *words, const char *word) {
+    char each[CM_OPTION_WORD];
+    for (int i = 0; choice_word(words, i, each); i++)
+        if (is_spelt(each, word)) return true;
+    return false;
+}
 
 static void choices_text(const cm_option *row, char *out, size_t size) {
     char word[CM_OPTION_WORD];

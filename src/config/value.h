@@ -29,8 +29,9 @@ cm_status cm_value_from_text(const cm_option *row, const char *text, cm_value *o
 /* The word that the member of an ENUM stands for. */
 void cm_value_word(const cm_option *row, const void *member, char out[CM_OPTION_WORD]);
 
-/* Whether `word` is one of a list "a|b|c"; NULL is an empty one. */
-bool cm_value_is_word(const char *words, const char *word);
+/* Whether `word` is one of a list "a|b|c" (NULL is an empty one) in some spelling: in capitals or not, with
+ * underscores, with dashes or with neither. */
+bool cm_value_is_like(const char *words, const char *word);
 
 /* Writes the value of the member as JSON. */
 void cm_value_write(const cm_option *row, const void *member, cm_json_writer *writer, const char *key);

@@ -317,6 +317,7 @@ static const struct wrong_case {
 } wrongs[] = {
     {"eval --run runs/a --opponent perfct", 2,
      "\"perfct\" is neither random, perfect, mcts:N, all nor the folder of a run"},
+    {"eval --run runs/a --opponent catch", 2, "--opponent: catch: there is no such run; cumind train catch makes one"},
     {"eval --run runs/a --opponent mcts:0", 2, "--opponent: mcts: needs a number of rollouts"},
     {"eval --run runs/a --opponent random --games 7", 2, "--games: must be even"},
     {"eval --run runs/a --opponent random --games 0", 2, "--games"},
