@@ -334,8 +334,7 @@ class Host:
         value, info = first.reset(0)
         self.masks = Masks(env, self.actions, value, info)
         self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
-        if not flag_of(find(env, "channels_last") or False, "channels_last"):
-            self.observations.put_channels_last()
+        self.observations.arrange(flag_of(find(env, "channels_last") or False, "channels_last"))
         self.shape, self.unit = self.observations.shape, self.observations.unit
         self.count = count_of(self.shape)
         if self.actions.turns > 1:
@@ -398,7 +397,8 @@ class Host:
         try:
             reward = float(single(reward))
         except (TypeError, ValueError):
-            raise Amiss("a reward that is no number, but of the kind " + type(reward).__name__) from None
+            text = "a reward that is no number, but of the kind %s: wrap it so that it is one, as a weighted sum of several"
+            raise Amiss(text % type(reward).__name__) from None
         instance.seen = numbers
         return self.pack(instance, reward, player, bool(terminated), bool(truncated), mask)
 

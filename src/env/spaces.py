@@ -19,6 +19,8 @@ except ImportError:
 
 MERGED = 1 << 24  # from here on float32 does not tell whole numbers apart
 BOUNDED = 65535  # bounds beyond this are those of a type, not of numbers
+PICTURE_SIDE, PLANES = 10, 32  # least height and width of a picture, most numbers beside it that become its channels
+MOST_LISTED = 65536  # numbers that are no picture
 INFO, WARNING = 3, 4
 told, notes = set(), []  # texts that were said, (level, text) to be said with the next answer
 
@@ -184,7 +186,8 @@ def check_large(numbers, result):
 
 class Observations:
     """How an observation becomes numbers: Discrete as one number per value, 0 or 1; whole numbers with bounds divided by
-    these; spaces of several parts one behind another, without texts and without the part `mask`. Where all of them are
+    these; spaces of several parts one behind another, without texts and without the part `mask`, or where these are
+    pictures of one size, and few numbers, as the channels of one picture. Where all of them are
     bytes they stay that, each `unit` of a number: 1 for Discrete and flags, 1 / 255 for most pictures; else `unit` is 0
     and numbers are float32. `shape` is a list of 1 to 3 extents, `first` an observation."""
 
@@ -192,6 +195,7 @@ class Observations:
         if callable(space) or isinstance(space, (str, int, float)):
             raise Amiss("an observation_space of %s; must be a space" % shown(space))
         self.kind, self.parts, self.scale, self.given = kind_of(space), None, None, []
+        self.is_picture_of_parts = False
         self.unit, self.has_channels_first = 0.0, False
         spaces = getattr(space, "spaces", None)
         if space is None and isinstance(first, dict):
@@ -240,12 +244,47 @@ class Observations:
         else:
             self.scale = (1.0 / numpy.broadcast_to(most, count_of(self.shape))).astype(numpy.float32)
 
-    def put_channels_last(self):
-        """Of a picture as a whole: from [channels, height, width], if the first of these is the least."""
-        if self.parts is not None and len(self.parts) == 1:
-            self.parts[0][1].put_channels_last()
+    def arrange(self, is_last):
+        """Of a whole: a picture from [channels, height, width], if the first of these is the least and is_last, what its
+        class says of its channels, is false; several that are parts, and few numbers beside them, become one."""
+        if self.parts is None:
+            if not is_last:
+                self.put_channels_last()
+        elif len(self.parts) == 1:
+            self.parts[0][1].arrange(is_last)
             self.shape = self.parts[0][1].shape
-        elif self.parts is None and len(self.shape) == 3 and self.shape[0] < min(self.shape[1:]):
+        elif numpy:
+            self.join_pictures(is_last)
+        if len(self.shape) == 1 and self.shape[0] > MOST_LISTED:
+            text = "observations of %d numbers; at most %d are possible where they are no picture: wrap it so that there "
+            raise Amiss((text + "are fewer, or only a picture") % (self.shape[0], MOST_LISTED))
+
+    def is_picture(self):
+        return len(self.shape) in (2, 3) and sorted(self.shape)[-2] >= PICTURE_SIDE
+
+    def join_pictures(self, is_last):
+        pictures = [part for _, part in self.parts if part.is_picture()]
+        numbers = sum(count_of(part.shape) for _, part in self.parts if not part.is_picture())
+        for part in pictures:
+            part.arrange(is_last)
+        if len({tuple(part.shape[:2]) for part in pictures}) != 1 or numbers > PLANES:
+            return
+        channels = [part.shape[2] if len(part.shape) == 3 else 1 for part in pictures]
+        self.is_picture_of_parts, self.shape = True, [*pictures[0].shape[:2], sum(channels) + numbers]
+        text = "its observations, %s, are read as one picture of %d x %d x %d, with numbers as channels"
+        tell(INFO, text % (" and ".join(str(key) for key, _ in self.parts), *self.shape))
+
+    def pack_pictures(self, parts, as_bytes):
+        channels = []
+        for (_, part), given in zip(self.parts, parts):
+            numbers = numpy.frombuffer(given, numpy.uint8 if as_bytes else numpy.float32)
+            form = [*self.shape[:2], -1] if part.is_picture() else [1, 1, -1]
+            numbers = numbers.reshape(form)
+            channels.append(numpy.broadcast_to(numbers, [*self.shape[:2], numbers.shape[2]]))
+        return numpy.concatenate(channels, axis=2).tobytes()
+
+    def put_channels_last(self):
+        if len(self.shape) == 3 and self.shape[0] < min(self.shape[1:]):
             before = self.shape
             self.has_channels_first, self.shape = True, before[1:] + before[:1]
             text = "its observations of %d x %d x %d are read as channels first, and turned to %d x %d x %d; "
@@ -307,7 +346,8 @@ class Observations:
         if self.parts is not None:
             if self.kind == "MultiDiscrete":
                 value = numpy.reshape(value, -1)
-            return b"".join([part.pack(part_of(value, key), as_bytes) for key, part in self.parts])
+            parts = [part.pack(part_of(value, key), as_bytes) for key, part in self.parts]
+            return self.pack_pictures(parts, as_bytes) if self.is_picture_of_parts else b"".join(parts)
         if self.kind == "Discrete":
             return self.pack_value(value, as_bytes)
         try:

@@ -385,7 +385,8 @@ START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
                  "episodes of equal seeds and actions differ");
     expect_tried("leaves.py", "raise SystemExit('bye')", "its step raises SystemExit: bye (leaves.py:6)");
     expect_tried("nothing.py", "pass", "its step gives no tuple of observation, reward, terminated, truncated, info");
-    expect_tried("strange.py", "return [0.0], None, False", "a reward that is no number, but of the kind NoneType");
+    expect_tried("strange.py", "return [0.0], None, False",
+                 "a reward that is no number, but of the kind NoneType: wrap it so that it is one");
     expect_tried("words.py", "return 'left', 0.0, False", "that is no array of numbers, but of the kind str");
     expect_tried("masks.py", "return [0.0], 0.0, False, {'action_mask': [1, 1]}", "an action_mask in info, where");
     expect_tried("stuck.py", "return [0.0], 0.0, False\n  def legal_actions(s): return []",

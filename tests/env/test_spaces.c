@@ -262,6 +262,50 @@ START_TEST(pictures_of_floats_get_their_channels_last_and_it_is_said) {
 }
 END_TEST
 
+/* A picture with channels first, one without channels, and numbers. */
+#define SEEN                                                                                                           \
+    "import numpy\n"                                                                                                   \
+    "class E:\n  actions, max_steps, t = 2, 9, 0\n"                                                                    \
+    "  def now(s): return {'eye': numpy.arange(3 * 10 * 12, dtype=numpy.float32).reshape(3, 10, 12),\n"                \
+    "                      'depth': numpy.full((10, %d), 500 + s.t, numpy.float32), 'speed': [0.5, s.t]}\n"            \
+    "  def reset(s):\n    s.t = 0\n    return s.now()\n"                                                               \
+    "  def step(s, a):\n    s.t += 1\n    return s.now(), 0.0, False\n"
+
+START_TEST(pictures_and_few_numbers_are_one_picture) {
+    enum { CHANNELS_OF_ALL = 6 };
+    static float observation[10 * 12 * CHANNELS_OF_ALL];
+    char text[1024];
+    cm_env env;
+    if (!has_numpy("pictures")) return;
+    snprintf(text, sizeof text, SEEN, 12);
+    open_and_listen(write_text("sees.py", text), &env);
+    must_msg(strstr(said, "its observations, eye and depth and speed, are read as one picture of 10 x 12 x 6, with "
+                          "numbers as channels") != NULL,
+             "%s", said);
+    must(env.spec.shape[0] == 10 && env.spec.shape[1] == 12 && env.spec.shape[2] == CHANNELS_OF_ALL);
+    observe_first(&env, observation);
+    for (int i = 0; i < 10 * 12; i++) {
+        const float *pixel = observation + (size_t)i * CHANNELS_OF_ALL;
+        must(pixel[0] == (float)i && pixel[1] == (float)(i + 120) && pixel[2] == (float)(i + 240));
+        must(pixel[3] == 501.0f && pixel[4] == 0.5f && pixel[5] == 1.0f);
+    }
+    compare_with_single_states(&env);
+    snprintf(text, sizeof text, SEEN, 13); /* another size */
+    open_named(write_text("apart.py", text), &env);
+    must(env.spec.rank == 1 && env.spec.observation_size == 3 * 120 + 130 + 2);
+}
+END_TEST
+
+START_TEST(numbers_beyond_65536_are_refused_where_they_are_no_picture) {
+    cm_env env;
+    must(cm_env_open(&env, write_text("long.py", COUNTS("Dict(a=Box(), b=Box())", "{'a': [0.0] * 65536, 'b': [0.0]}")),
+                     NULL) != CM_OK);
+    must_msg(strstr(cm_error_message(), "observations of 65537 numbers; at most 65536 are possible where they are no "
+                                        "picture: wrap it") != NULL,
+             "%s", cm_error_message());
+}
+END_TEST
+
 START_TEST(whole_numbers_that_float32_merges_are_told) {
     cm_env env;
     open_and_listen(write_text("large.py", COUNTS("None", "[0, 2**24 + s.t]")), &env);
@@ -290,6 +334,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, observations_that_change_their_parts_or_shape_are_refused);
     tcase_add_test(tcase, whole_numbers_are_scaled_by_their_bounds);
     tcase_add_test(tcase, pictures_of_floats_get_their_channels_last_and_it_is_said);
+    tcase_add_test(tcase, pictures_and_few_numbers_are_one_picture);
+    tcase_add_test(tcase, numbers_beyond_65536_are_refused_where_they_are_no_picture);
     tcase_add_test(tcase, whole_numbers_that_float32_merges_are_told);
     suite_add_tcase(suite, tcase);
     return suite;
