@@ -40,6 +40,13 @@ double cm_pace_need(const cm_pace *pace, int episodes, int most_steps) {
     return length > 0.0 ? MARGIN * step * length * episodes : (double)NAN;
 }
 
+bool cm_pace_affords(const cm_pace *pace, int episodes, int most_steps, double spent) {
+    cm_pace known = *pace;
+    if (!(known.length > 0.0)) known.length = most_steps;
+    const double need = cm_pace_need(&known, episodes, most_steps);
+    return isnan(need) || pace->evaluating + need <= MOST_SHARE * (spent + need);
+}
+
 double cm_pace_reserve(const cm_pace *pace, int episodes, int most_steps, double limit) {
     const double need = episodes > 0 ? cm_pace_need(pace, episodes, most_steps) : 0.0;
     return fmin((isfinite(need) ? need : UNKNOWN_SHARE * limit) + pace->saving, MOST_SHARE * limit);

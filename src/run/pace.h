@@ -28,6 +28,9 @@ void cm_pace_advise(cm_pace *pace, double whole, double replay_ratio, char *out,
 /* Seconds that `episodes` will take at the end of a run, by what steps took in evaluations or, before any, in acting;
  * NAN: not known. most_steps: of an episode, 0: not known. */
 double cm_pace_need(const cm_pace *pace, int episodes, int most_steps);
+/* Whether evaluations take no more than a quarter of a limited run if `episodes` are evaluated now, `spent` seconds
+ * after its start. While no episode has ended its length is taken to be most_steps. */
+bool cm_pace_affords(const cm_pace *pace, int episodes, int most_steps, double spent);
 /* Seconds of a limit on time that are to be left for them and for a checkpoint: at most a quarter of it; a tenth where
  * it is not known. */
 double cm_pace_reserve(const cm_pace *pace, int episodes, int most_steps, double limit);

@@ -395,9 +395,10 @@ static void write_line(cm_run *run) {
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
  * if it was asked to stop; then all of it is pending. */
 static cm_status follow_up(cm_run *run) {
-    bool is_last;
+    bool is_last, is_due;
     CM_TRY(ask_last(run, &is_last));
-    run->state.is_pending = is_last || (cm_run_evaluation_due(run) && !run->time_over);
+    CM_TRY(cm_run_ask_due(run, &is_due));
+    run->state.is_pending = is_last || is_due;
     if (run->state.is_pending) CM_TRY(evaluate(run));
     run->state.is_pending = false;
     bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||

@@ -118,12 +118,35 @@ void cm_run_close_evaluation(cm_run *run) {
 
 static int64_t updates(const cm_run *run) { return cm_trainer_updates(cm_run_trainer(run)); }
 
-bool cm_run_evaluation_due(const cm_run *run) {
+static bool is_due(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const int64_t steps = o->evaluation_interval, every = o->evaluation_updates;
     const int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : steps;
     return (steps > 0 && env_steps(run) >= due) ||
            (every > 0 && updates(run) / every > run->state.evaluated_updates / every);
+}
+
+/* Whether another one would leave too little for what is evaluated of a time that is the run's length. */
+static bool is_dear(const cm_run *run) {
+    const cm_configuration *c = cm_run_options_of(run);
+    const double spent = cm_clock_seconds() - run->began;
+    return cm_run_learner_is_timed(c) &&
+           !cm_pace_affords(&run->pace, c->run.evaluation_episodes, run->session->env.spec.max_plies, spent);
+}
+
+cm_status cm_run_ask_due(cm_run *run, bool *out) {
+    *out = is_due(run) && !run->time_over;
+    if (!*out) return CM_OK;
+    bool waits = is_dear(run);
+    CM_TRY(cm_ranks_any(run->session->comm, &waits));
+    *out = !waits;
+    if (waits && !run->is_told)
+        cm_progress_say(
+            run->progress,
+            "the evaluation that is due waits, as its %d episodes would take more than a quarter of the time",
+            cm_run_options_of(run)->run.evaluation_episodes);
+    run->is_told |= waits;
+    return CM_OK;
 }
 
 /* The weights as they are have been evaluated. */

@@ -77,6 +77,7 @@ struct cm_run {
     double best_kept;   /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;   /* clock at the start of this session */
+    bool is_told;   /* that an evaluation waits */
     cm_pace pace;   /* of this session; advice only where acting and learning take turns */
     size_t planned; /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
@@ -153,7 +154,9 @@ double cm_run_goal(const cm_run *run);       /* NAN: none */
 void cm_run_warn_of_goal(const cm_run *run); /* if every episode of the task reaches it, or none can */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
-bool cm_run_evaluation_due(const cm_run *run);
+/* Whether an evaluation is to be made now; where time is the length of the run one that takes too much of it waits.
+ * Collective. */
+cm_status cm_run_ask_due(cm_run *run, bool *is_due) CM_MUST_USE;
 /* Whether there are evaluations on the way, but none of the weights as they are: a run that ends with them makes it. */
 bool cm_run_lacks_evaluation(const cm_run *run);
 /* Whether a run that ends here makes that evaluation: where the time has ended it, only if there is another one to

@@ -68,6 +68,19 @@ START_TEST(what_an_end_needs_of_a_limit_is_left_up_to_a_quarter_of_it) {
 }
 END_TEST
 
+START_TEST(evaluations_wait_that_take_more_than_a_quarter_of_the_time) {
+    cm_pace pace = {.acting = 4.0, .steps = 200, .length = 10.0}; /* 20 episodes of 15 steps: 6.6 s */
+    ck_assert(!cm_pace_affords(&pace, 20, 0, 3.0 * 6.6 - 0.1) && cm_pace_affords(&pace, 20, 0, 3.0 * 6.6 + 0.1));
+    ck_assert(!cm_pace_affords(&pace, 20, 300, 3.0 * 6.6 - 0.1) && cm_pace_affords(&pace, 20, 10, 3.0 * 4.4 + 0.1));
+    pace.evaluating = 5.0, pace.evaluated = 250; /* of that time they have taken some */
+    ck_assert(!cm_pace_affords(&pace, 20, 0, 3.0 * 6.6 + 19.0) && cm_pace_affords(&pace, 20, 0, 3.0 * 6.6 + 21.0));
+    pace = (cm_pace){.acting = 4.0, .steps = 200}; /* no episode has ended: it may be the longest one */
+    ck_assert(!cm_pace_affords(&pace, 20, 10, 3.0 * 4.4 - 0.1) && cm_pace_affords(&pace, 20, 10, 3.0 * 4.4 + 0.1));
+    pace = (cm_pace){.acting = 0.0}; /* nothing is known */
+    ck_assert(cm_pace_affords(&pace, 20, 10, 1.0));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/pace");
     TCase *tests = tcase_create("pace");
@@ -76,5 +89,6 @@ int main(void) {
     tcase_add_test(tests, a_long_run_that_learns_most_of_the_time_is_told_what_a_lower_ratio_takes);
     tcase_add_loop_test(tests, what_an_end_needs_of_a_limit_is_left_up_to_a_quarter_of_it, 0,
                         (int)(sizeof needs / sizeof *needs));
+    tcase_add_test(tests, evaluations_wait_that_take_more_than_a_quarter_of_the_time);
     return cm_test_main(suite);
 }
