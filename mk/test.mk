@@ -2,7 +2,7 @@
 #: CASES=DIR            the folder of reference cases that `make test-cases` runs; BACKEND= and DTYPE= narrow it
 #: CUMIND_REQUIRE=cuda  skipped tests that name one of these words are failures; "all" for every skip
 #: LIMIT=300            seconds that one test program may run
-#: ONLY='mcts env'      only the tests of these folders
+#: ONLY='mcts env'      only the tests of these folders, or with a name behind it of that program: mcts/test_step
 #: EXCEPT=mcts/test_x   without these test programs
 #: FUZZ_SECONDS=60      how long all fuzzers together run
 LIMIT ?= 300
@@ -18,7 +18,7 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 # What takes longest begins first, so that no processor waits for it at the end.
 LONGEST := $(addprefix $(BUILD)/tests/,run/test_far trainer/test_unroll backend/test_cuda_ops cli/test_offline cli/test_models run/test_rehearsal \
     cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search trainer/test_cases)
-RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(filter $(if $(ONLY),$(ONLY:%=$(BUILD)/tests/%/%),%),$(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN))))
+RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(filter $(if $(ONLY),$(ONLY:%=$(BUILD)/tests/%/%) $(ONLY:%=$(BUILD)/tests/%),%),$(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN))))
 test-run: all $(RUN_BIN)
 	@$(RUN_TESTS) $(RUN_BIN)
 
