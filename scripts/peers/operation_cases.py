@@ -388,10 +388,36 @@ def schedule(rng):
     return {"schedule": drawn}, {"step": step}, {"learning_rate": np.array([rate_at(drawn, int(s)) for s in step])}
 
 
+def muon(rng, o):
+    """Steps of PyTorch's Muon, which multiplies in bfloat16, on matrices, with a learning rate that fits AdamW's."""
+    import torch
+
+    o |= {"momentum": float(pick(rng, 0.95, 0.5)), "compute": "bfloat16"}
+    values = {"layer.%d.weight" % i: numbers(rng, *sizes(rng, 20, 20)) for i in range(3)}
+    gradients = [{name: numbers(rng, *value.shape) for name, value in values.items()} for _ in range(5)]
+    matrices = {name: torch.nn.Parameter(torch.tensor(value, dtype=torch.float32)) for name, value in values.items()}
+    optimizer, steps = torch.optim.Muon(matrices.values(), momentum=o["momentum"], weight_decay=o["weight_decay"],
+                                        adjust_lr_fn="match_rms_adamw"), []
+    for t, gradient in enumerate(gradients):
+        rate, length = rate_at(o["schedule"], t), float(np.sqrt(sum((g ** 2).sum() for g in gradient.values())))
+        factor = min(1.0, o["clip_norm"] / (length + 1e-6)) if o["clip_norm"] > 0 else 1.0
+        optimizer.param_groups[0]["lr"] = rate
+        for name, matrix in matrices.items():
+            matrix.grad = torch.tensor(factor * gradient[name], dtype=torch.float32)
+        optimizer.step()
+        steps.append({"learning_rate": rate, "gradient_norm": length,
+                      "parameters": {name: matrix.detach().double().numpy().copy() for name, matrix in matrices.items()},
+                      "first_moment": {name: optimizer.state[matrix]["momentum_buffer"].double().numpy().copy()
+                                       for name, matrix in matrices.items()}})
+    return {"optimizer": o}, {"parameters": values, "gradients": gradients}, {"steps": steps}
+
+
 def optimizer(rng):
-    kind, number = pick(rng, "sgd", "adam", "adamw"), lambda *choices: float(pick(rng, *choices))
+    kind, number = pick(rng, "sgd", "adam", "adamw", "muon"), lambda *choices: float(pick(rng, *choices))
     o = {"type": kind, "schedule": draw_schedule(rng), "weight_decay": number(0, 0.01, 0.3),
          "decay": pick(rng, "all", "weights"), "clip_norm": number(0, 0.5, 5)}
+    if kind == "muon":
+        return muon(rng, o)
     o |= {"momentum": number(0, 0.9)} if kind == "sgd" else {"beta1": number(0.9, 0.5), "beta2": number(0.999, 0.9),
                                                              "epsilon": number(1e-8, 1e-3)}
     outer, inner = sizes(rng, 9, 9)

@@ -55,6 +55,7 @@ enum { PARAMETERS = 16, NORM_BLOCK = 4096 };
 
 typedef struct parameter {
     const char *name;
+    int rows;                                 /* first dimension, which a matrix has as rows */
     cm_tensor value, first, second, gradient; /* flat */
 } parameter;
 
@@ -69,8 +70,18 @@ typedef struct optimizer {
     int count;
 } optimizer;
 
+/* The type of products, of which only muon's steps have some; float32 if nothing is said. */
+static cm_status read_compute(const cm_json *node, cm_dtype *out) {
+    static const char *const types[] = {"float32", "bfloat16", "float16", NULL};
+    int type = 0;
+    if (cm_json_get(node, "compute")) CM_TRY(cm_case_choice(node, "compute", types, &type));
+    *out = (cm_dtype)type;
+    return CM_OK;
+}
+
 static cm_status read_optimizer(const cm_case_run *run, optimizer *o) {
-    static const char *const types[] = {"sgd", "adam", "adamw", NULL}, *const decays[] = {"all", "weights", NULL};
+    static const char *const types[] = {"sgd", "adam", "adamw", "muon", NULL}, *const decays[] = {"all", "weights",
+                                                                                                  NULL};
     const cm_json *node;
     int type, decay;
     CM_TRY(cm_json_need(run->options, "optimizer", CM_JSON_OBJECT, &node));
@@ -80,8 +91,10 @@ static cm_status read_optimizer(const cm_case_run *run, optimizer *o) {
     CM_TRY(cm_json_need_number(node, "weight_decay", &o->weight_decay));
     CM_TRY(cm_json_need_number(node, "clip_norm", &o->clip_norm));
     o->weights_only = decay == 1;
-    o->step = (cm_call){.op = type == 0 ? CM_OP_sgd_step : CM_OP_adam_step, .attr.decoupled = type == 2};
-    if (type == 0) return cm_json_need_number(node, "momentum", &o->step.attr.beta1);
+    static const cm_op steps[] = {CM_OP_sgd_step, CM_OP_adam_step, CM_OP_adam_step, CM_OP_muon_step};
+    o->step = (cm_call){.op = steps[type], .attr.decoupled = type == 2};
+    CM_TRY(read_compute(node, &o->step.attr.compute));
+    if (o->step.op != CM_OP_adam_step) return cm_json_need_number(node, "momentum", &o->step.attr.beta1);
     double epsilon;
     CM_TRY(cm_json_need_number(node, "beta1", &o->step.attr.beta1));
     CM_TRY(cm_json_need_number(node, "beta2", &o->step.attr.beta2));
@@ -100,6 +113,7 @@ static cm_status read_parameters(optimizer *o) {
         parameter *p = &o->parameters[o->count++];
         p->name = cm_json_key(node);
         CM_TRY(cm_case_array_tensor(o->run, node, p->name, &p->value));
+        p->rows = p->value.dim[0];
         flatten(&p->value);
         CM_TRY(cm_case_like(o->run, &p->value, &p->first));
         CM_TRY(cm_case_like(o->run, &p->value, &p->second));
@@ -145,10 +159,18 @@ static bool is_weight(const char *name) {
     return length >= tail && strcmp(name + length - tail, suffix) == 0;
 }
 
+static cm_tensor as_matrix(const cm_tensor *flat, int rows) {
+    return cm_tensor_2d(flat->data, CM_F32, rows, flat->dim[0] / rows);
+}
+
 static cm_status update(optimizer *o, const parameter *p) {
     cm_call call = o->step;
     call.attr.weight_decay = o->weights_only && !is_weight(p->name) ? 0.0 : o->weight_decay;
-    if (call.op == CM_OP_sgd_step) {
+    if (call.op == CM_OP_muon_step) {
+        T(call, muon_step, parameter) = as_matrix(&p->value, p->rows);
+        T(call, muon_step, momentum) = as_matrix(&p->first, p->rows);
+        T(call, muon_step, gradient) = as_matrix(&p->gradient, p->rows);
+    } else if (call.op == CM_OP_sgd_step) {
         T(call, sgd_step, parameter) = p->value;
         T(call, sgd_step, momentum) = p->first;
         T(call, sgd_step, gradient) = p->gradient;
@@ -166,7 +188,7 @@ static cm_status compare_parameter(const optimizer *o, int step, const parameter
     cm_case_report *report = o->run->report;
     CM_TRY(cm_case_check(report, p->value.data, n, "steps/%d/parameters/%s", step, p->name));
     CM_TRY(cm_case_check(report, p->first.data, n, "steps/%d/first_moment/%s", step, p->name));
-    if (o->step.op == CM_OP_sgd_step) return CM_OK;
+    if (o->step.op != CM_OP_adam_step) return CM_OK;
     return cm_case_check(report, p->second.data, n, "steps/%d/second_moment/%s", step, p->name);
 }
 

@@ -119,6 +119,7 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_conv2d: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_weight])); break;
     case CM_OP_conv2d_backward: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_backward_weight])); break;
     case CM_OP_conv2d_norm: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_norm_weight])); break;
+    case CM_OP_muon_step: CM_TRY(check_product(call)); break;
     case CM_OP_activation:
     case CM_OP_activation_backward: CM_TRY(check_activation(call, CM_ACT_SOFTPLUS)); break;
     case CM_OP_add:

@@ -87,6 +87,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_clip] = "factor[2] scaling[6] partial[n] check[m]",
     [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n] factor[2] scaling[6]",
     [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n] factor[2]",
+    [CM_OP_muon_step] = "parameter[m,n] momentum[m,n] gradient[m,n] factor[2]",
     [CM_OP_lerp] = "y[n] x[n] factor[2]",
 };
 

@@ -241,6 +241,7 @@ enum {
     CM_T_adam_step_scaling
 };
 enum { CM_T_sgd_step_parameter, CM_T_sgd_step_momentum, CM_T_sgd_step_gradient, CM_T_sgd_step_factor };
+enum { CM_T_muon_step_parameter, CM_T_muon_step_momentum, CM_T_muon_step_gradient, CM_T_muon_step_factor };
 enum { CM_T_lerp_y, CM_T_lerp_x, CM_T_lerp_factor };
 
 #endif

@@ -131,7 +131,8 @@ static cm_status read_schedule(const cm_json *json, cm_trainer_options *t) {
 }
 
 static cm_status read_optimizer(const cm_json *json, cm_trainer_options *t) {
-    static const char *const types[] = {"adamw", "adam", "sgd", NULL}, *const decays[] = {"all", "weights", NULL};
+    static const char *const types[] = {"adamw", "adam", "sgd", "muon", NULL}, *const decays[] = {"all", "weights",
+                                                                                                  NULL};
     const cm_json *schedule;
     CM_TRY(word(json, "type", types, &t->optimizer));
     CM_TRY(word(json, "decay", decays, &t->decay_on));
@@ -139,7 +140,9 @@ static cm_status read_optimizer(const cm_json *json, cm_trainer_options *t) {
     CM_TRY(read_schedule(schedule, t));
     CM_TRY(cm_json_need_number(json, "weight_decay", &t->weight_decay));
     CM_TRY(cm_json_need_number(json, "clip_norm", &t->clip_norm));
-    if (t->optimizer == CM_OPTIMIZER_SGD) return cm_json_need_number(json, "momentum", &t->momentum);
+    if (t->optimizer == CM_OPTIMIZER_SGD || t->optimizer == CM_OPTIMIZER_MUON)
+        CM_TRY(cm_json_need_number(json, "momentum", &t->momentum));
+    if (t->optimizer == CM_OPTIMIZER_SGD) return CM_OK;
     CM_TRY(cm_json_need_number(json, "beta1", &t->beta1));
     CM_TRY(cm_json_need_number(json, "beta2", &t->beta2));
     return cm_json_need_number(json, "epsilon", &t->adam_epsilon);

@@ -14,14 +14,33 @@ enum { BLOCK = 4096, SLICE = 2 * BLOCK };
 typedef struct range {
     size_t first, count;
     bool decay;
+    int rows; /* of a matrix that a method takes as a whole; 0: any elements */
 } range;
+
+/* One row per optimizer. */
+typedef struct method {
+    int moments;
+    cm_op op;          /* of any elements                                        */
+    cm_op matrix;      /* of whole matrices; CM_OP_COUNT: they are like the rest */
+    bool is_decoupled; /* weight decay                                           */
+} method;
+
+static const method methods[] = {
+    [CM_OPTIMIZER_ADAMW] = {2, CM_OP_adam_step, CM_OP_COUNT, true},
+    [CM_OPTIMIZER_ADAM] = {2, CM_OP_adam_step, CM_OP_COUNT, false},
+    [CM_OPTIMIZER_SGD] = {1, CM_OP_sgd_step, CM_OP_COUNT, false},
+    [CM_OPTIMIZER_MUON] = {2, CM_OP_adam_step, CM_OP_muon_step, true},
+};
+
+int cm_optimizer_moment_count(const cm_trainer_options *options) { return methods[options->optimizer].moments; }
 
 struct cm_optimizer {
     cm_optimizer_config config;
     size_t n;
     size_t slice; /* elements of one task: a GPU takes all at once */
+    const method *method;
     cm_mirror moments[2];
-    float *first, *second; /* in them on the device, [n]; second NULL for sgd */
+    float *first, *second; /* in them on the device, [n]; second NULL where a method has one moment */
     cm_buffer partial;     /* [blocks] sums of squares */
     range *ranges;
     int range_count, range_capacity;
@@ -35,18 +54,23 @@ struct cm_optimizer {
 
 static int slices(const cm_optimizer *o) { return (int)((o->n + o->slice - 1) / o->slice); }
 
-static cm_status add_ranges(cm_optimizer *o, size_t first, size_t count, bool decay) {
+static cm_status add_range(cm_optimizer *o, const range *added) {
+    if (o->range_count == o->range_capacity) {
+        int capacity = o->range_capacity ? 2 * o->range_capacity : 64;
+        range *grown = realloc(o->ranges, (size_t)capacity * sizeof *grown);
+        if (!grown) return cm_fail(CM_ERR_MEMORY, "no memory for the ranges of the optimizer");
+        o->ranges = grown;
+        o->range_capacity = capacity;
+    }
+    o->ranges[o->range_count++] = *added;
+    return CM_OK;
+}
+
+static cm_status add_slices(cm_optimizer *o, size_t first, size_t count, bool decay) {
     for (size_t at = first; at < first + count;) {
         size_t end = (at / o->slice + 1) * o->slice;
         if (end > first + count) end = first + count;
-        if (o->range_count == o->range_capacity) {
-            int capacity = o->range_capacity ? 2 * o->range_capacity : 64;
-            range *grown = realloc(o->ranges, (size_t)capacity * sizeof *grown);
-            if (!grown) return cm_fail(CM_ERR_MEMORY, "no memory for the ranges of the optimizer");
-            o->ranges = grown;
-            o->range_capacity = capacity;
-        }
-        o->ranges[o->range_count++] = (range){at, end - at, decay};
+        CM_TRY(add_range(o, &(range){at, end - at, decay, 0}));
         at = end;
     }
     return CM_OK;
@@ -57,17 +81,73 @@ static bool decays(const char *name) {
     return length >= 7 && strcmp(name + length - 7, ".weight") == 0;
 }
 
-/* Neighbours of the same kind are one stretch. */
+/* Whether a method that takes matrices takes this one: filters of a convolution are rows of one. */
+static bool is_matrix(const cm_optimizer *o, const cm_param *p) {
+    return o->method->matrix != CM_OP_COUNT && p->ndim >= 2 && decays(p->name);
+}
+
+/* Cuts the parameters into ranges of one kind each. */
 static cm_status cut(cm_optimizer *o) {
     const cm_param_table *table = o->config.table;
+    const bool all = o->config.options->decay_on == CM_DECAY_ALL;
     size_t end = 0;
-    if (o->config.options->decay_on == CM_DECAY_ALL) return add_ranges(o, 0, o->n, true);
+    if (all && o->method->matrix == CM_OP_COUNT) return add_slices(o, 0, o->n, true);
     for (int i = 0; i < table->count; i++) { /* each with the gap before it */
         const cm_param *p = &table->param[i];
+        const bool decay = all || decays(p->name), matrix = !p->state && is_matrix(o, p);
         if (p->state) continue;
-        CM_TRY(add_ranges(o, end, p->offset + p->count - end, decays(p->name)));
+        CM_TRY(add_slices(o, end, p->offset + (matrix ? 0 : p->count) - end, decay));
+        if (matrix) CM_TRY(add_range(o, &(range){p->offset, p->count, decay, p->dim[0]}));
         end = p->offset + p->count;
     }
+    return CM_OK;
+}
+
+static cm_tensor flat(float *data, size_t first, size_t count) {
+    return cm_tensor_1d(data + first, CM_F32, (int)count);
+}
+
+/* Both operations with one moment have their tensors in this order. */
+static cm_call momentum_step(const cm_optimizer *o, const range *r) {
+    cm_call call = {.op = r->rows ? o->method->matrix : o->method->op, .attr = o->attr};
+    float *const data[] = {o->config.parameters, o->first, o->gradient};
+    _Static_assert((int)CM_T_sgd_step_gradient == (int)CM_T_muon_step_gradient, "one order");
+    call.attr.beta1 = o->config.options->momentum;
+    call.attr.compute = o->config.compute;
+    for (int i = 0; i <= CM_T_sgd_step_gradient; i++) {
+        call.t[i] = flat(data[i], r->first, r->count);
+        if (r->rows) call.t[i] = cm_tensor_2d(data[i] + r->first, CM_F32, r->rows, (int)r->count / r->rows);
+    }
+    call.t[CM_T_sgd_step_factor] = flat(o->factor, 0, 2);
+    return call;
+}
+
+static cm_call adam_step(const cm_optimizer *o, const range *r) {
+    cm_call call = {.op = CM_OP_adam_step, .attr = o->attr};
+    call.t[CM_T_adam_step_parameter] = flat(o->config.parameters, r->first, r->count);
+    call.t[CM_T_adam_step_first] = flat(o->first, r->first, r->count);
+    call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
+    call.t[CM_T_adam_step_gradient] = flat(o->gradient, r->first, r->count);
+    call.t[CM_T_adam_step_factor] = flat(o->factor, 0, 2);
+    if (o->config.scaling) call.t[CM_T_adam_step_scaling] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
+    return call;
+}
+
+static cm_call step_of(const cm_optimizer *o, const range *r) {
+    const bool is_adam = o->method->op == CM_OP_adam_step && !r->rows;
+    cm_call call = is_adam ? adam_step(o, r) : momentum_step(o, r);
+    if (!r->decay) call.attr.weight_decay = 0.0;
+    return call;
+}
+
+/* Matrices need memory of each stream, which is taken now. */
+static cm_status prepare(cm_optimizer *o) {
+    o->gradient = o->factor = o->config.parameters; /* some address */
+    for (int worker = 0; worker < cm_pool_size(o->config.pool); worker++)
+        for (int i = 0; i < o->range_count; i++) {
+            cm_call call = step_of(o, &o->ranges[i]);
+            if (o->ranges[i].rows) CM_TRY(cm_call_prepare(o->config.streams[worker], &call));
+        }
     return CM_OK;
 }
 
@@ -76,12 +156,13 @@ static cm_status build(cm_optimizer *o) {
     o->slice = device->is_host ? SLICE : (o->n + BLOCK) / BLOCK * BLOCK;
     CM_TRY(cm_mirror_create(&o->moments[0], device, o->n * sizeof(float), "first moments"));
     o->first = (float *)o->moments[0].block.base;
-    if (o->config.options->optimizer != CM_OPTIMIZER_SGD) {
+    if (o->method->moments > 1) {
         CM_TRY(cm_mirror_create(&o->moments[1], device, o->n * sizeof(float), "second moments"));
         o->second = (float *)o->moments[1].block.base;
     }
     CM_TRY(cm_buffer_create(&o->partial, device, (o->n / BLOCK + 1) * sizeof(float), "partial sums"));
-    return cut(o);
+    CM_TRY(cut(o));
+    return prepare(o);
 }
 
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) {
@@ -90,6 +171,7 @@ cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **
     CM_TRY(cm_alloc(&o, 1, sizeof *o, "the optimizer"));
     o->config = *config;
     o->n = config->table->parameters;
+    o->method = &methods[config->options->optimizer];
     cm_status status = build(o);
     if (status != CM_OK) {
         cm_optimizer_destroy(o);
@@ -106,10 +188,6 @@ void cm_optimizer_destroy(cm_optimizer *optimizer) {
     cm_buffer_destroy(&optimizer->partial);
     free(optimizer->ranges);
     free(optimizer);
-}
-
-static cm_tensor flat(float *data, size_t first, size_t count) {
-    return cm_tensor_1d(data + first, CM_F32, (int)count);
 }
 
 static size_t slice_count(const cm_optimizer *o, int slice) {
@@ -174,14 +252,8 @@ static cm_status step_range(void *context, int task, int worker) {
     cm_optimizer *o = context;
     const range *r = &o->ranges[task];
     cm_stream *stream = o->config.streams[worker];
-    cm_call call = {.op = o->second ? CM_OP_adam_step : CM_OP_sgd_step, .attr = o->attr};
-    if (!r->decay) call.attr.weight_decay = 0.0;
-    call.t[0] = flat(o->config.parameters, r->first, r->count);
-    call.t[1] = flat(o->first, r->first, r->count);
-    if (o->second) call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
-    call.t[o->second ? CM_T_adam_step_gradient : CM_T_sgd_step_gradient] = flat(o->gradient, r->first, r->count);
-    call.t[o->second ? CM_T_adam_step_factor : CM_T_sgd_step_factor] = flat(o->factor, 0, 2);
-    if (o->second && o->config.scaling) call.t[CM_T_adam_step_scaling] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
+    cm_call call = step_of(o, r);
+    if (r->rows) CM_TRY(cm_call_prepare(stream, &call)); /* known since prepare() */
     CM_TRY(cm_call_run(stream, &call));
     if (!o->config.average) return CM_OK;
     cm_call average = {.op = CM_OP_lerp, .attr = {.scale = (float)(1.0 - o->config.options->ema_decay)}};
@@ -210,17 +282,17 @@ double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update) {
 
 cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, float *factor, int64_t update) {
     const cm_trainer_options *t = optimizer->config.options;
-    double beta1 = optimizer->second ? t->beta1 : t->momentum, steps = (double)update + 1.0;
+    const double steps = (double)update + 1.0;
     optimizer->gradient = (float *)(uintptr_t)gradient;
     optimizer->factor = factor;
     optimizer->attr = (cm_attr){.learning_rate = cm_optimizer_rate(optimizer, update),
-                                .beta1 = beta1,
+                                .beta1 = t->beta1,
                                 .beta2 = t->beta2,
-                                .correction1 = 1.0 - pow(beta1, steps),
+                                .correction1 = 1.0 - pow(t->beta1, steps),
                                 .correction2 = 1.0 - pow(t->beta2, steps),
                                 .epsilon = (float)t->adam_epsilon,
                                 .weight_decay = t->weight_decay,
-                                .decoupled = t->optimizer == CM_OPTIMIZER_ADAMW,
+                                .decoupled = optimizer->method->is_decoupled,
                                 .first = update == 0,
                                 .gradient_scale = 1.0};
     return cm_pool_run(optimizer->config.pool, optimizer->range_count, step_range, optimizer);

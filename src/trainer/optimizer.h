@@ -1,6 +1,6 @@
-/* From chunk gradients to new parameters: sum in a fixed tree, norm, clip, one step of Adam, AdamW or SGD, moving
- * average. Work is cut at fixed places (4096 elements, or a parameter's end), so workers never change a bit. Spec
- * learning 3.3. */
+/* From chunk gradients to new parameters: sum in a fixed tree, norm, clip, one step of Adam, AdamW, SGD or Muon,
+ * moving average. Work is cut at fixed places (4096 elements, a parameter's end, or a whole matrix), so workers never
+ * change a bit. Spec learning 3.3; Muon: backend/muon.h. */
 #ifndef CM_TRAINER_OPTIMIZER_H
 #define CM_TRAINER_OPTIMIZER_H
 
@@ -20,8 +20,11 @@ typedef struct cm_optimizer_config {
     cm_stream *const *streams; /* one per worker; where the device is not the host, one */
     int64_t total_updates;
     float *parameters, *average; /* [n] on the device, as all gradients; average NULL: none is kept */
+    cm_dtype compute;            /* of the products of a step */
     float *scaling;              /* [CM_SCALING_NUMBERS] on the device: state of loss scaling; NULL: there is none */
 } cm_optimizer_config;
+
+int cm_optimizer_moment_count(const cm_trainer_options *options); /* per parameter, 1 or 2 */
 
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) CM_MUST_USE;
 void cm_optimizer_destroy(cm_optimizer *optimizer); /* NULL is allowed */

@@ -6,8 +6,9 @@
 
 static const cm_trainer_options *of(const void *options) { return options; }
 
-static const char *unless_sgd(const void *o) {
-    return of(o)->optimizer == CM_OPTIMIZER_SGD ? NULL : "only optimizer sgd uses it";
+static const char *unless_momentum(const void *o) {
+    const bool used = of(o)->optimizer == CM_OPTIMIZER_SGD || of(o)->optimizer == CM_OPTIMIZER_MUON;
+    return used ? NULL : "only the optimizers sgd and muon use it";
 }
 static const char *if_sgd(const void *o) {
     return of(o)->optimizer == CM_OPTIMIZER_SGD ? "optimizer sgd does not use it" : NULL;
@@ -64,13 +65,15 @@ const cm_option cm_trainer_option_rows[] = {
               "taken per "
               "chunk."),
 
-    CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0, "The optimizer.", .choices = "adamw|adam|sgd"),
+    CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0,
+              "The optimizer. muon: orthogonalised momentum for matrices, adamw for the rest.",
+              .choices = "adamw|adam|sgd|muon"),
     CM_OPTION(ENUM, decay_on, SECTION, "all", 0, 0,
               "What decays: all parameters, or only the weights of layers (no biases, no norms).",
               .choices = "all|weights"),
     CM_OPTION(DOUBLE, clip_norm, SECTION, "5", 0, 1e9,
               "Largest norm of a gradient; a larger one is scaled down. 0: none.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(DOUBLE, momentum, SECTION, "0.9", 0, 0.999999, "Momentum.", .usual = {0, 0.999}, .idle = unless_sgd),
+    CM_OPTION(DOUBLE, momentum, SECTION, "0.9", 0, 0.999999, "Momentum.", .usual = {0, 0.999}, .idle = unless_momentum),
     CM_OPTION(DOUBLE, beta1, SECTION, "0.9", 0, 0.999999, "Decay of the mean of gradients.", .usual = {0, 0.99},
               .idle = if_sgd),
     CM_OPTION(DOUBLE, beta2, SECTION, "0.999", 0, 0.99999999, "Decay of the mean of squared gradients.",

@@ -11,7 +11,12 @@
 extern "C" {
 #endif
 
-typedef enum cm_optimizer_type { CM_OPTIMIZER_ADAMW, CM_OPTIMIZER_ADAM, CM_OPTIMIZER_SGD } cm_optimizer_type;
+typedef enum cm_optimizer_type {
+    CM_OPTIMIZER_ADAMW,
+    CM_OPTIMIZER_ADAM,
+    CM_OPTIMIZER_SGD,
+    CM_OPTIMIZER_MUON
+} cm_optimizer_type;
 typedef enum cm_decay_on { CM_DECAY_ALL, CM_DECAY_WEIGHTS } cm_decay_on;
 typedef enum cm_unroll_scale { CM_UNROLL_PAPER, CM_UNROLL_WHOLE, CM_UNROLL_CUMIND, CM_UNROLL_NONE } cm_unroll_scale;
 typedef enum cm_hidden_gradient { CM_HIDDEN_PAPER, CM_HIDDEN_HOOK, CM_HIDDEN_NONE } cm_hidden_gradient;

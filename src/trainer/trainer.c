@@ -104,6 +104,7 @@ static cm_status create_optimizer(cm_trainer *t) {
                                         .total_updates = t->config.total_updates,
                                         .parameters = (float *)t->parameters.block.base,
                                         .average = (float *)t->average.block.base,
+                                        .compute = t->config.compute,
                                         .scaling = (float *)t->scaling.block.base};
     return cm_optimizer_create(&config, &t->optimizer);
 }

@@ -120,7 +120,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     }
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
         activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
-    int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
+    const int moments = cm_optimizer_moment_count(t->config.options);
     const cm_memory_row all[] = {
         {"parameters", t->parameters.block.bytes + t->state.block.bytes},
         {"optimizer moments", (size_t)moments * t->parameters.block.bytes},

@@ -13,6 +13,7 @@
 #include "backend/cuda/losses.h"
 #include "backend/cuda/lstm.h"
 #include "backend/cuda/minmax.h"
+#include "backend/cuda/muon.h"
 #include "backend/cuda/optimizer.h"
 #include "backend/cuda/plan.h"
 #include "backend/cuda/points.h"
@@ -96,6 +97,13 @@ LAUNCHER(cm_points_each, cm_points_args)
 LAUNCHER(cm_minmax_fours, cm_minmax_args)
 LAUNCHER(cm_minmax_groups, cm_minmax_args)
 LAUNCHER(cm_minmax_slopes, cm_minmax_args)
+LAUNCHER(cm_muon_apply_each, cm_muon_args)
+LAUNCHER(cm_muon_begin_each, cm_muon_args)
+LAUNCHER(cm_muon_divide_each, cm_muon_args)
+LAUNCHER(cm_muon_gram_each, cm_muon_args)
+LAUNCHER(cm_muon_norm_all, cm_muon_args)
+LAUNCHER(cm_muon_step_each, cm_muon_args)
+LAUNCHER(cm_muon_update_each, cm_muon_args)
 LAUNCHER(cm_numbers_each, cm_numbers_args)
 LAUNCHER(cm_one_hot_rows, cm_softmax_args)
 LAUNCHER(cm_policy_rows, cm_loss_args)

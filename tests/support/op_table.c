@@ -18,6 +18,7 @@
 
 #define PLAIN             .stride = 0
 #define EPSILON           .epsilon = 1e-5f
+#define MUON              .learning_rate = 1e-3, .beta1 = 0.95, .weight_decay = 0.1, .gradient_scale = 0.5
 #define ONEHOT(n)         .encoding = CM_ENCODE_ONEHOT, .actions = n
 #define SCALED(n)         .encoding = CM_ENCODE_SCALED, .actions = n
 #define ATOMS(a, b, n, t) .support = {a, b, n, t}
@@ -164,6 +165,11 @@ const op_case op_cases[] = {
     ALONE(sgd_step, 0, "n=7", .first = true, .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01,
           .gradient_scale = 1.0),
     ALONE(sgd_step, 0, "n=1001", .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01, .gradient_scale = 0.25),
+    ALONE(muon_step, 0, "m=1 n=1", MUON),
+    ALONE(muon_step, 0, "m=7 n=33", MUON),
+    ALONE(muon_step, 0, "m=70 n=20", MUON),
+    ALONE(muon_step, 0, "m=5 n=5", MUON),
+    ALONE(muon_step, 0, "m=16 n=144", MUON),
     ALONE(lerp, 0, "n=1", .scale = 1.0f),
     ALONE(lerp, 0, "n=1001", .scale = 0.01f),
     ALONE(action_numbers, 0, "B=1 P=2", .numbers = 1, .actions = 2),

@@ -60,11 +60,12 @@ static void train(fixture *f, int updates, cm_train_report *r) {
 static float *online(fixture *f) { return cm_trainer_parameters(f->base.trainer, CM_WEIGHTS_ONLINE); }
 static size_t count(const fixture *f) { return cm_network_parameters(f->base.network)->parameters; }
 
-START_TEST(workers_never_change_a_bit) {
+START_TEST(workers_never_change_a_bit_with_any_optimizer) {
     cm_network_config c = small();
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture one, many;
+    o.optimizer = _i;
     o.chunk_rows = 3; /* four chunks, the last of one row */
     open_fixture(&one, &c, &o, 1, B);
     train(&one, 5, &r);
@@ -683,7 +684,7 @@ int main(void) {
     Suite *suite = suite_create("trainer");
     TCase *tc = tcase_create("updates");
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, workers_never_change_a_bit);
+    tcase_add_loop_test(tc, workers_never_change_a_bit_with_any_optimizer, CM_OPTIMIZER_ADAMW, CM_OPTIMIZER_MUON + 1);
     tcase_add_test(tc, chunks_change_an_update_by_rounding_only);
     tcase_add_test(tc, running_statistics_take_every_accumulated_batch_when_the_step_is_made);
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);

@@ -132,12 +132,14 @@ cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **ou
 cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+cm_status cm_cpu_plan_muon_step(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 
 /* ---- operations (the rest are those of ref) ------------------------------------------------------------------- */
 
 cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call);
+cm_status cm_cpu_muon_step(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_dense_backward(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_lstm(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_lstm_backward(cm_stream *stream, const cm_call *call);

@@ -59,6 +59,7 @@ static const plan_maker makers[CM_OP_COUNT] = {
     [CM_OP_conv2d_backward] = {cm_cpu_plan_conv2d_backward, {CM_T_conv2d_backward_weight, NONE}},
     [CM_OP_lstm] = {cm_cpu_plan_lstm, {CM_T_lstm_weight_ih, CM_T_lstm_weight_hh}},
     [CM_OP_lstm_backward] = {cm_cpu_plan_lstm_backward, {CM_T_lstm_backward_weight_ih, CM_T_lstm_backward_weight_hh}},
+    [CM_OP_muon_step] = {cm_cpu_plan_muon_step, {NONE, NONE}},
 };
 
 cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) {

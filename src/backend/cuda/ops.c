@@ -27,5 +27,6 @@ const cm_cuda_op cm_cuda_ops[CM_OP_COUNT] = {
     WORKS(batch_norm_inference_backward),
     WORKS(lstm),
     WORKS(lstm_backward),
+    WORKS(muon_step),
 #undef WORKS
 };

@@ -66,6 +66,7 @@ size_t cm_cuda_batch_norm_backward_workspace(const cm_call *call);
 size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call);
 size_t cm_cuda_lstm_workspace(const cm_call *call);
 size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
+size_t cm_cuda_muon_step_workspace(const cm_call *call);
 
 /* ---- passes as one kernel (row_pass.c) ----------------------------------------------------------------------------
  * Calls without work memory are a stretch of a pass: they may have lanes, and those that have are left out. */
