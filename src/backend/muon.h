@@ -34,8 +34,12 @@ typedef struct cm_muon_shape {
 
 static inline cm_muon_shape cm_muon_shape_of(const cm_tensor *parameter) {
     const int m = parameter->dim[0], n = parameter->dim[1];
-    const double most = m > n ? m : n;
-    return m > n ? (cm_muon_shape){n, m, true, 0.2 * sqrt(most)} : (cm_muon_shape){m, n, false, 0.2 * sqrt(most)};
+    cm_muon_shape shape;
+    shape.is_turned = m > n;
+    shape.rows = m > n ? n : m;
+    shape.columns = m > n ? m : n;
+    shape.scale = 0.2 * sqrt((double)shape.columns);
+    return shape;
 }
 
 /* Momentum, renewed, and what is made orthogonal of it, in Nesterov's manner. */
