@@ -189,14 +189,15 @@ class Observations:
     these; spaces of several parts one behind another, without texts and without the part `mask`, or where these are
     pictures of one size, and few numbers, as the channels of one picture. Where all of them are
     bytes they stay that, each `unit` of a number: 1 for Discrete and flags, 1 / 255 for most pictures; else `unit` is 0
-    and numbers are float32. `shape` is a list of 1 to 3 extents, `first` an observation."""
+    and numbers are float32, of which bytes of any value that are no picture are log2(1 + byte) / 8: most are small, and
+    would be next to nothing beside the others. `shape` is a list of 1 to 3 extents, `first` an observation."""
 
     def __init__(self, space, first, mask=None):
         if callable(space) or isinstance(space, (str, int, float)):
             raise Amiss("an observation_space of %s; must be a space" % shown(space))
         self.kind, self.parts, self.scale, self.given = kind_of(space), None, None, []
         self.is_picture_of_parts = False
-        self.unit, self.has_channels_first = 0.0, False
+        self.unit, self.has_channels_first, self.is_bent = 0.0, False, False
         spaces = getattr(space, "spaces", None)
         if space is None and isinstance(first, dict):
             self.kind, spaces = "Dict", dict.fromkeys(first)
@@ -227,6 +228,12 @@ class Observations:
         self.shape = parts[0][1].shape if len(parts) == 1 else [sum(count_of(part.shape) for _, part in parts)]
         units = {part.unit for _, part in parts}
         self.unit = units.pop() if len(units) == 1 else 0.0
+        for _, part in parts:
+            part.is_bent = self.unit == 0.0 and part.is_any_byte()
+
+    def is_any_byte(self):
+        """Whether numbers are bytes without bounds of their own, and no picture."""
+        return self.unit == 1.0 / 255.0 and self.parts is None and not self.is_picture()
 
     def measure(self, bounds):
         """What whole numbers are divided by."""
@@ -320,7 +327,8 @@ class Observations:
         if self.unit > 0.0:
             numbers = whole(value)
             if not as_bytes:
-                numbers = numbers.astype(numpy.float32) * numpy.float32(self.unit)
+                numbers = numbers.astype(numpy.float32)
+                numbers = numpy.log2(numbers + 1) / 8 if self.is_bent else numbers * numpy.float32(self.unit)
             return self.ordered(numbers).tobytes()
         numbers = numpy.asarray(value)
         if numbers.dtype.kind not in "biufO":

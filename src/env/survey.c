@@ -84,18 +84,23 @@ static cm_status step(survey *s, int action) {
     now.after = observe(s);
     s->past = s->seen->is_onehot ? now.after : mix(now.before, &now.after, sizeof now.after);
     now.after = mix(mix(now.after, &out.reward, sizeof out.reward), &out.terminated, sizeof out.terminated);
-    s->seen->has_chance |= is_told_otherwise(s, now);
+    if (s->seen->steps < CM_ENV_SURVEY_STEPS) {
+        s->seen->has_chance |= is_told_otherwise(s, now);
+        s->tales[s->seen->steps] = now;
+    }
     note(s, &out);
-    s->tales[s->seen->steps++] = now;
+    s->seen->steps++;
     return CM_OK;
 }
+
+static int wanted(const cm_env_survey *seen) { return seen->paid > 0 ? CM_ENV_SURVEY_STEPS : CM_ENV_SURVEY_MOST; }
 
 static cm_status play(survey *s) {
     cm_rng rng = cm_rng_init(cm_key_make(2, CM_RNG_EVALUATE, 0), 0);
     uint64_t episodes = 0;
     begin(s, episodes); /* which may have to start a process */
     const double enough = cm_clock_seconds() + MOST_SECONDS;
-    while (s->seen->steps < CM_ENV_SURVEY_STEPS && cm_clock_seconds() < enough) {
+    while (s->seen->steps < wanted(s->seen) && cm_clock_seconds() < enough) {
         CM_TRY(step(s, cm_env_random_action(s->env, s->state, &rng)));
         if (cm_env_ended(s->state)) begin(s, ++episodes);
     }

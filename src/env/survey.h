@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-enum { CM_ENV_SURVEY_STEPS = 1024, CM_ENV_SURVEY_KINDS = 8 };
+enum { CM_ENV_SURVEY_STEPS = 1024, CM_ENV_SURVEY_MOST = 8192, CM_ENV_SURVEY_KINDS = 8 };
 
 typedef struct cm_env_survey {
-    int steps;                      /* that were played, at most CM_ENV_SURVEY_STEPS; fewer of a slow environment */
+    int steps;                      /* that were played, at most CM_ENV_SURVEY_MOST; fewer of a slow environment  */
     int ends, cuts;                 /* episodes that came to an end, and that their time limit cut off            */
     int paid, paid_within;          /* steps with a reward other than 0, and those of them that ended no episode  */
     double reward_low, reward_high; /* least and largest reward of a step; 0 and 0 before the first               */
@@ -23,10 +23,11 @@ typedef struct cm_env_survey {
 } cm_env_survey;
 
 /* In Python equal seeds and actions are tried first: where episodes are equal only if each has an object of its own,
- * they get one. Then plays up to CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most.
- * Observations are taken as whole states where they are one-hot; else chance is what differs after equal observations
- * and actions since the reset. `seen` is filled as far as the play came. Errors: CM_ERR_MEMORY, and those of
- * cm_env_step. */
+ * they get one. Then plays CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most; where
+ * none of them was rewarded it goes on to the first that is, CM_ENV_SURVEY_MOST at most in that second. Chance is
+ * looked for in the former alone. Observations are taken as whole states where they are one-hot; else chance is what
+ * differs after equal observations and actions since the reset. `seen` is filled as far as the play came. Errors:
+ * CM_ERR_MEMORY, and those of cm_env_step. */
 cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
 
 #ifdef __cplusplus

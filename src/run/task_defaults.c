@@ -57,21 +57,14 @@ static const cm_task_row rows[] = {
     {"rewards are rare",
      is_sparse,
      false,
-     {{"policy", "gumbel_muzero"},
-      {"env_steps", "60000"},
-      {"td_steps", "20"},
-      {"discount", NULL},
-      {"random_move_probability", "0.1"},
-      {"random_move_steps", "4"},
-      {"random_move_end", "0.7"},
-      {"rescale_values", "false"},
-      {"value_scale", NULL},
-      {"num_simulations", "16"},
-      {"evaluation_simulations", "16"},
-      {"num_unroll_steps", "5"},
-      {"memory_steps", "60000"},
-      {"replay_ratio", "8"},
-      {"evaluation_interval", "5000"}}},
+     {{"policy", "gumbel_muzero"},  {"env_steps", NULL},          {"td_steps", "50"},
+      {"discount", NULL},           {"value_support_min", NULL},  {"value_support_max", NULL},
+      {"reward_support_min", NULL}, {"reward_support_max", NULL}, {"value_transform", "false"},
+      {"value_weight", "0.25"},     {"prioritized", "true"},      {"random_move_probability", "0.1"},
+      {"random_move_steps", "1"},   {"random_move_end", "0.7"},   {"rescale_values", "false"},
+      {"value_scale", NULL},        {"num_simulations", "16"},    {"evaluation_simulations", "16"},
+      {"num_unroll_steps", "5"},    {"hidden_dim", "64"},         {"learning_rate", "0.001"},
+      {"memory_steps", "60000"},    {"replay_ratio", "16"},       {"evaluation_interval", "5000"}}},
     {"chance decides where moves lead",
      is_sparse_by_chance,
      false,
@@ -80,25 +73,20 @@ static const cm_task_row rows[] = {
       {"policy_smoothing", "0.1"},
       {"td_steps", "3"},
       {"discount", "0.995"},
-      {"value_support_min", NULL},
-      {"value_support_max", NULL},
-      {"reward_support_min", NULL},
-      {"reward_support_max", NULL},
+      {"value_weight", "1"},
+      {"prioritized", "false"},
       {"random_move_probability", "0.2"},
-      {"random_move_steps", "1"},
       {"random_move_end", "0"},
       {"rescale_values", "true"},
       {"value_scale", "0.1"},
       {"qtransform_epsilon", NULL},
-      {"value_transform", "false"},
       {"num_simulations", "8"},
       {"evaluation_simulations", "8"},
-      {"hidden_dim", "64"},
       {"num_unroll_steps", "3"},
-      {"learning_rate", "0.001"},
       {"ema_decay", "0.99"},
       {"num_envs", "64"},
       {"memory_steps", "30000"},
+      {"replay_ratio", "8"},
       {"evaluation_interval", "30000"},
       {"evaluation_episodes", NULL},
       {"final_evaluation_episodes", NULL}}},
@@ -156,10 +144,11 @@ const cm_task_row *cm_task_rows(int *count) {
 /* What a task has for a key whose row leaves it open; "", as `text` is at first: nothing. */
 typedef void writer(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]);
 
-/* Of a size; 1 stands for one not met. */
+/* Of a size; 1 stands for one not met. A reward may be the larger the sooner it is reached: what random play met has
+ * room to the next power of ten. */
 static double largest_reward(const cm_env_survey *seen) {
-    const double largest = fmax(-seen->reward_low, seen->reward_high);
-    return largest > 0.0 ? largest : 1.0;
+    const double largest = fmax(-seen->reward_low, seen->reward_high), barely = 1e-6;
+    return largest > 0.0 ? pow(10.0, ceil(log10(largest) - barely)) : 1.0;
 }
 
 /* A limit on steps is for tasks that have hardly one: a list of states has no shorter way of more steps than states, of
@@ -199,10 +188,13 @@ static void write_support(const char *key, const cm_env_spec *spec, const cm_env
     snprintf(text, 16, "%.8g", is_min ? -reach : reach);
 }
 
-/* What chance brings takes the longer to learn the longer episodes are. */
+/* Rare rewards, and more so what chance brings, take the longer to learn the longer episodes are. */
 static void write_length(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
-    (void)key, (void)seen;
-    snprintf(text, 16, "%.0f", fmax(300000.0, fmin(600000.0, 3000.0 * spec->max_steps)));
+    const bool chance = seen->has_chance;
+    const double episodes = chance ? 3000.0 : 400.0, least = chance ? 300000.0 : 60000.0,
+                 most = chance ? 600000.0 : 200000.0;
+    (void)key;
+    snprintf(text, 16, "%.0f", fmax(least, fmin(most, episodes * spec->max_steps)));
 }
 
 /* A mean over chance asks for more episodes than are usual: as many as can be had in some steps. */

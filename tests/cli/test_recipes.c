@@ -46,18 +46,18 @@ static void write_grid(void) {
 
 START_TEST(a_task_without_a_recipe_is_played_for_its_defaults) {
     write_grid();
-    expect_value("--env ./grid.py", "td_steps", "20", "rewards are rare");
+    expect_value("--env ./grid.py", "td_steps", "50", "rewards are rare");
     expect_value("--env ./grid.py", "discount", "0.95", "rewards are rare");
     expect_value("--env ./grid.py --set td_steps=30", "td_steps", "30", "--set");
     write_here("my.json", "{\"MCTS\": {\"num_simulations\": 9}}");
     expect_value("--env ./grid.py --config ./my.json", "td_steps", "30", "default"); /* that says it all */
     write_here("configuration.json", "{\"Self-Play\": {\"td_steps\": 30, \"discount\": 0.5}}");
-    expect_value("--env ./grid.py", "td_steps", "20", "rewards are rare"); /* it is the default there */
+    expect_value("--env ./grid.py", "td_steps", "50", "rewards are rare"); /* it is the default there */
     expect_value("--env ./grid.py", "discount", "0.5", "configuration.json");
     expect_ok("train --env ./grid.py --run grid" BRIEF);
     expect_said("recipe    rewards are rare: policy=gumbel_muzero ");
     expect_ok("config --config grid/config.json");
-    expect_said("\"td_steps\": 20,");
+    expect_said("\"td_steps\": 50,");
     expect_ok("train --resume grid --env-steps 128");
     ck_assert_ptr_null(strstr(result.out, "recipe "));
 }

@@ -1,4 +1,6 @@
 /* Environments written in Python: what observations and masks of legal actions become. */
+#include <math.h>
+
 #include "env/python_env.h"
 
 START_TEST(spaces_of_values_are_bytes_of_which_each_is_1) {
@@ -28,6 +30,24 @@ START_TEST(parts_of_several_kinds_are_float32) {
     must(env.spec.observation_size == 3 && !(env.spec.observation_unit > 0.0f));
     observe_first(&env, observation);
     must(memcmp(observation, want, sizeof want) == 0);
+    compare_with_single_states(&env);
+}
+END_TEST
+
+#define BYTES "type('Bytes', (Box,), {'dtype': 'uint8', 'low': 0, 'high': 255})()"
+
+/* The numbers of cells that are seen beside a direction: bytes, of which hardly one is large. */
+START_TEST(bytes_beside_other_parts_are_told_apart_where_they_are_small) {
+    const float want[5] = {0, 1, log2f(2) / 8, log2f(11) / 8, 1};
+    float observation[5];
+    cm_env env;
+    if (!has_numpy("small bytes")) return;
+    open_named(write_text("cells.py", "import numpy\n" COUNTS("Dict(a=Discrete(2), b=" BYTES ")",
+                                                              "{'a': s.t % 2, 'b': numpy.uint8([[1, 10, 255]])}")),
+               &env);
+    must(env.spec.observation_size == 5 && !(env.spec.observation_unit > 0.0f));
+    observe_first(&env, observation);
+    for (int i = 0; i < 5; i++) must_msg(fabsf(observation[i] - want[i]) < 1e-6f, "%d: %g", i, observation[i]);
     compare_with_single_states(&env);
 }
 END_TEST
@@ -324,6 +344,7 @@ static Suite *make_suite(void) {
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, spaces_of_values_are_bytes_of_which_each_is_1);
     tcase_add_test(tcase, parts_of_several_kinds_are_float32);
+    tcase_add_test(tcase, bytes_beside_other_parts_are_told_apart_where_they_are_small);
     tcase_add_test(tcase, pictures_of_bytes_are_bytes_of_which_255_are_1);
     tcase_add_test(tcase, pictures_get_their_channels_last);
     tcase_add_test(tcase, numbers_that_are_no_bytes_are_refused_where_these_were_promised);

@@ -10,7 +10,7 @@ static cm_env_survey survey(const char *name) {
     cm_env_survey seen;
     open_named(name, &env);
     must_msg(cm_env_survey_take(&env, &seen) == CM_OK, "%s", cm_error_message());
-    must_msg(seen.steps > 0 && seen.steps <= CM_ENV_SURVEY_STEPS, "%d", seen.steps);
+    must_msg(seen.steps > 0 && seen.steps <= CM_ENV_SURVEY_MOST, "%d", seen.steps);
     return seen;
 }
 
@@ -50,6 +50,15 @@ START_TEST(chance_is_found_where_the_same_is_followed_by_another) {
 }
 END_TEST
 
+START_TEST(the_first_reward_is_waited_for) {
+    static const char text[] = "class W:\n  actions, max_steps = 2, 2000\n"
+                               "  def reset(s): s.n = 0; return [0.0]\n"
+                               "  def step(s, a): s.n += 1; return [s.n / 2000], 7.0 * (s.n == 1100), False\n";
+    const cm_env_survey seen = survey(write_text("late.py", text));
+    must(seen.paid == 1 && seen.reward_high == 7.0 && seen.steps == 1100 && seen.cuts == 0);
+}
+END_TEST
+
 /* Counts its episodes, seen from the second one on; `seed`: of what it draws. */
 static bool is_worn(const char *name, const char *seed) {
     char text[1024];
@@ -77,6 +86,7 @@ int main(void) {
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, rewards_and_ends_are_counted);
     tcase_add_test(tcase, chance_is_found_where_the_same_is_followed_by_another);
+    tcase_add_test(tcase, the_first_reward_is_waited_for);
     tcase_add_test(tcase, what_a_reset_leaves_of_the_last_episode_is_told_from_what_no_seed_decides);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);

@@ -108,6 +108,7 @@ START_TEST(settings_follow_the_time_limit) {
     limit = 250;
     apply(&grid, 1, NULL);
     ck_assert_double_eq(c.replay.discount, 0.98);
+    ck_assert_int_eq(c.run.env_steps, 100000);
     apply(&cliff, 1, NULL);
     ck_assert_int_eq(c.env.max_steps, 0); /* its own */
     limit = 10000;
@@ -135,7 +136,8 @@ END_TEST
 START_TEST(values_count_by_the_largest_reward_that_was_met) {
     static const struct {
         double low, high, scale;
-    } cases[] = {{0, 0, 0.5}, {0, 1, 0.5}, {0, 100, 0.005}, {0, 0.01, 50}, {-10, 1, 0.05}, {0, 1e-6, 1000}};
+    } cases[] = {{0, 0, 0.5},    {0, 1, 0.5},   {0, 100, 0.005}, {0, 0.01, 50},
+                 {-10, 1, 0.05}, {0, 0.3, 0.5}, {0, 1e-6, 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cm_env_survey seen = grid;
         seen.reward_low = cases[i].low, seen.reward_high = cases[i].high;
@@ -145,13 +147,13 @@ START_TEST(values_count_by_the_largest_reward_that_was_met) {
 }
 END_TEST
 
-/* Atoms lie as close as the rewards let them, which is what tells small values apart. */
-START_TEST(supports_are_as_wide_as_what_chance_pays) {
+/* Atoms lie as close as the rewards let them, up to the next power of ten, which is what tells small values apart. */
+START_TEST(supports_are_as_wide_as_rare_rewards) {
     static const struct {
         double low, high;
         int within; /* paid steps that end no episode */
         double value, reward;
-    } cases[] = {{0, 1, 0, 1, 1}, {0, 0, 0, 1, 1}, {-5, 1, 0, 5, 5}, {0, 0.1, 0, 0.1, 0.1}, {0, 10, 1, 40, 10}};
+    } cases[] = {{0, 1, 0, 1, 1}, {0, 0, 0, 1, 1}, {-5, 1, 0, 10, 10}, {0, 0.1, 0, 0.1, 0.1}, {0, 10, 1, 40, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cm_env_survey seen = lake;
         seen.reward_low = cases[i].low, seen.reward_high = cases[i].high, seen.paid_within = cases[i].within;
@@ -165,7 +167,7 @@ START_TEST(supports_are_as_wide_as_what_chance_pays) {
     }
     apply(&lake, 1, "value_support_max=30");
     ck_assert_double_eq(c.network.value_support_max, 30);
-    apply(&grid, 1, NULL);
+    apply(&hill, 1, NULL);
     ck_assert(c.network.fits_value_support && c.network.fits_reward_support);
 }
 END_TEST
@@ -194,7 +196,7 @@ int main(void) {
     tcase_add_test(tcase, settings_follow_the_time_limit);
     tcase_add_test(tcase, chance_is_met_and_evaluated_as_long_as_episodes_ask_for);
     tcase_add_test(tcase, values_count_by_the_largest_reward_that_was_met);
-    tcase_add_test(tcase, supports_are_as_wide_as_what_chance_pays);
+    tcase_add_test(tcase, supports_are_as_wide_as_rare_rewards);
     tcase_add_test(tcase, rows_can_be_taken);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
