@@ -169,15 +169,15 @@ $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stam
 peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against one of nodes and maps in C++, one thread each
 	@python3 $(COMPARE) --only tree --threads 1 --seconds 0.5 --json $(BUILD)/peer_tree.json $(ARGS)
 #: MATCH='backup.h'     only the mutants whose line contains this
-mutants: $(SUPPORT_OBJ) $(BUILD)/libcumind.a ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
-	@CC='$(CC)' OBJECTS='$(SUPPORT_OBJ) $(BUILD)/libcumind.a' LIBS='$(LIBS) $(TEST_LIBS)' scripts/mutants_mcts.sh '$(MATCH)'
+mutants: $(SUPPORT_OBJ) $(BUILD)/libcumind.a ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes build/mutants.md
+	@CC='$(CC)' BUILD='$(BUILD)' OBJECTS='$(SUPPORT_OBJ) $(BUILD)/libcumind.a' LIBS='$(LIBS) $(TEST_LIBS)' scripts/mutants_mcts.sh '$(MATCH)'
 KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
 KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_$1.o $(KERNEL_SUPPORT_OBJ)
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stretches towers) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
-	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
+mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stretches towers) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'

@@ -524,7 +524,7 @@ is_killed() {
 }
 
 # shellcheck disable=SC2016  # the words in backquotes are text
-run_mutants "${1:-}" docs/MUTANTS_KERNELS.md '# Mutants of the GPU kernels
+run_mutants "${1:-}" "${BUILD:-build}/mutants-kernels.md" '# Mutants of the GPU kernels
 
 What `make mutants-kernels` writes: each line is one change of a sign, a bound or a count in the headers that hold the
 arithmetic of the kernels, or in tower_build.c, and the test that fails with it when they run on the CPU.

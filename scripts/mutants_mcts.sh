@@ -213,7 +213,7 @@ restore() {
 }
 
 # shellcheck disable=SC2016  # the words in backquotes are text
-run_mutants "${1:-}" docs/MUTANTS.md '# Mutants of the tree search
+run_mutants "${1:-}" "${BUILD:-build}/mutants.md" '# Mutants of the tree search
 
 What `make mutants` writes: each line is one change of a sign, a bound or a count in src/mcts/, in the scalar code and in its
 vector versions, and the first test of tests/mcts/ that fails with it. KILLED are killed, SURVIVED survive.'
