@@ -23,7 +23,10 @@ check-names: ## a name is defined in one header only
 check-links: ## the links of the pages lead to files and headings that are there
 	@scripts/check_links .
 
-lint: check-format check-options check-names ## clang-format, unread options, names of two headers, clang-tidy, cppcheck, shellcheck, mutants of lines that are gone
+check-words: ## words that the field has better ones for do not come back
+	@scripts/check_words .
+
+lint: check-format check-options check-names check-words ## clang-format, unread options, names of two headers, clang-tidy, cppcheck, shellcheck, mutants of lines that are gone
 	@shellcheck -x $(SHELL_SCRIPTS)
 	@bash scripts/mutants_mcts.sh --check
 	@bash scripts/mutants_kernels.sh --check
@@ -189,4 +192,4 @@ check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (d
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-names check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

@@ -25,6 +25,6 @@ test-run: all $(RUN_BIN)
 test-cases: all ## runs the reference cases below CASES on every backend and dtype
 	@$(BUILD)/cumind test-cases $(CASES) $(if $(BACKEND),--backend $(BACKEND)) $(if $(DTYPE),--dtype $(DTYPE))
 #: FROM=FILE            games of an agent for `make positions`; without it plain tree search plays
-positions: all ## writes tests/data/connect4.jsonl anew: solved positions of random games and of those in FROM
+positions: all ## writes tests/data/connect4.jsonl again: solved positions of random games and of those in FROM
 	@$(BUILD)/solved_positions tests/data/connect4.jsonl $(FROM)
 .PHONY: test test-run test-cases positions

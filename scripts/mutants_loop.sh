@@ -2,7 +2,7 @@
 # What the mutation tests share, to be sourced. The caller has
 #   WORK SOURCE   a temporary folder; the folder whose files are changed, as src/mcts: its copy is $WORK/$SOURCE
 #   mutants       prints the list: file below SOURCE | what stands there | what takes its place; \n: the end of a line
-#   restore       copies the files anew; build FILE... compiles what depends on them; is_killed is true if a test fails, and
+#   restore       copies the files again; build FILE... compiles what depends on them; is_killed is true if a test fails, and
 #                 leaves its name in `by`
 # run_mutants MATCH DOC TEXT: only the mutants whose line contains MATCH; without MATCH the list is written to DOC below
 # TEXT, where KILLED and SURVIVED stand for the numbers. Status 0 only if none survived. MATCH --check: only whether the

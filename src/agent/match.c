@@ -148,7 +148,7 @@ static cm_status make_move(cm_match *m, shard *s, int row, int32_t action, bool 
     return CM_OK;
 }
 
-/* Sets a row to the start of its game and plays the opening. One that ends the game is drawn anew. */
+/* Sets a row to the start of its game and plays the opening. One that ends the game is drawn again. */
 static cm_status open_game(cm_match *m, shard *s, int row) {
     seat *at = &s->seats[row];
     cm_key pair = cm_key_fold_in(cm_key_make(m->seed, CM_RNG_EVALUATE, number_of(m, at->game) / 2), 1);

@@ -36,10 +36,9 @@ const cm_option cm_agent_option_rows[] = {
     CM_OPTION(INT, random_move_steps, SECTION, "1", 1, 1024,
               "Steps for which a random move is repeated: random pushes that last reach goals that jitter never does.",
               .idle = if_no_random_moves),
-    CM_OPTION(
-        DOUBLE, reanalyse_ratio, SECTION, "0", 0, 1,
-        "Share of every batch whose policy targets are searched anew by the network as it is now; 0: they stay as "
-        "they were played. Costs a search per position and unrolled step."),
+    CM_OPTION(DOUBLE, reanalyse_ratio, SECTION, "0", 0, 1,
+              "Share of every batch whose policy targets are reanalysed by the network as it is now; 0: they stay as "
+              "they were played. Costs a search per position and unrolled step."),
     CM_OPTION(BOOL, reanalyse_noise, SECTION, "true", 0, 0, "These searches have root noise, like those of self-play.",
               .idle = unless_reanalysed),
     CM_OPTION(INT, evaluation_simulations, SECTION, "25", 0, 65536,

@@ -90,7 +90,8 @@ cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser
     cm_reanalyser *r = NULL;
     *out = NULL;
     if (agent->rules)
-        return cm_fail(CM_ERR_INPUT, "searches on the rules of %s cannot be made anew: no batch has states of the game",
+        return cm_fail(CM_ERR_INPUT,
+                       "searches on the rules of %s cannot be made again: no batch has states of the game",
                        agent->rules->spec.name);
     CM_TRY(cm_alloc(&r, 1, sizeof *r, "reanalysis"));
     r->config = *config;

@@ -1,9 +1,9 @@
 /* Reanalyse: policy targets from new searches, by the network as it is now, in place of those of the day they were
  * played (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; docs/spec/learning.md 5.3).
  *
- * Of the B rows of a whole batch floor(ratio B) are searched anew, at all K + 1 steps that lie in their episode. Which
+ * Of the B rows of a whole batch floor(ratio B) are reanalysed, at all K + 1 steps that lie in their episode. Which
  * ones is a matter of their number alone, spread evenly, so that every rank has its share. The replay keeps what it
- * has: a position that is drawn again is searched again.
+ * has: a position that is drawn again is reanalysed.
  *
  * A search is the one of acting: same weights, same simulations, and with root noise if that is wanted. It depends on
  * (seed, number of the row, update, step) and the position alone: not on threads, nor on what else is in the batch.

@@ -159,7 +159,7 @@ typedef struct cm_backend_class {
      * needs any. */
     size_t (*workspace)(const cm_call *call);
     size_t (*held)(const cm_backend *backend); /* see cm_backend_held; NULL: nothing */
-    /* packs anew what lies in block[bytes] */
+    /* packs again what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
     cm_status (*renew)(cm_stream *stream, const void *block, size_t bytes);
@@ -282,7 +282,7 @@ static inline cm_status cm_call_run(cm_stream *stream, const cm_call *call) {
 /* Eager: prepares (after the first time the plan comes from a cache) and runs. */
 cm_status cm_call_eager(cm_stream *stream, cm_call *call) CM_MUST_USE;
 
-/* Packs anew all packed weights that lie in block[bytes]; `pool` may be NULL. Not while calls on them run. */
+/* Packs again all packed weights that lie in block[bytes]; `pool` may be NULL. Not while calls on them run. */
 cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
 /* The same for weights that only this stream uses and changes, in its order: nothing is waited for. */
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;

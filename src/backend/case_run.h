@@ -37,7 +37,7 @@ cm_status cm_case_constant(const cm_json *object, const char *key, int must) CM_
 /* Member true or false. */
 cm_status cm_case_flag(const cm_json *object, const char *key, bool *out) CM_MUST_USE;
 
-/* Runs one call, on copies where the device is not the host. Weights are packed anew: the memory may have held others
+/* Runs one call, on copies where the device is not the host. Weights are packed again: the memory may have held others
  * before. */
 cm_status cm_case_call(cm_case_run *run, cm_call *call) CM_MUST_USE;
 /* Compares a tensor with the expected array `name`. */

@@ -234,7 +234,7 @@ int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count);
 typedef struct cm_pass cm_pass;
 
 /* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; of WORK and RESULT
- * NULL: the pass takes its own). PARAMETER stays as given; the others may be bound anew. The tape and stream outlive
+ * NULL: the pass takes its own). PARAMETER stays as given; the others may be bound again. The tape and stream outlive
  * the pass. Calls without gradients may run to be measured (backend.h: fuse): what is in all these blocks but PARAMETER
  * and STATE is not to be of use yet. */
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT],
@@ -243,7 +243,7 @@ void cm_pass_destroy(cm_pass *pass); /* NULL is allowed */
 void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
 /* Address on the device of a variable's first element. WORK of a pass without gradients may never be written. */
 void *cm_pass_data(const cm_pass *pass, cm_var var);
-cm_call_list cm_pass_calls(const cm_pass *pass); /* forward; owned by the pass, which may bind their blocks anew */
+cm_call_list cm_pass_calls(const cm_pass *pass); /* forward; owned by the pass, which may bind their blocks again */
 bool cm_pass_is_fused(const cm_pass *pass);      /* forward is one launch of the backend's (cm_backend_class.fuse) */
 /* Errors of what plays a pass: the backend's; CM_ERR_INTERRUPTED once the stream's `stop` is asked, and then what the
  * pass writes is worth nothing. */

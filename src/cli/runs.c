@@ -183,7 +183,7 @@ static void read_configuration(const cm_dir *run, line *out) {
 
 static void read_result(const cm_dir *run, line *out) {
     document result;
-    read_document(run, "result.json", "train --resume with this run makes it anew", &result);
+    read_document(run, "result.json", "train --resume with this run makes it again", &result);
     if (result.root) out->state = "finished";
     out->final = number_of(&result, result.root, "mean");
     out->seconds = number_of(&result, result.root, "seconds");

@@ -38,8 +38,8 @@ static cm_status fail_open(const char *path, const cm_module_about *about, const
     if (strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0) why += length + 2;
     if (strstr(why, "undefined symbol")) {
         return cm_fail(CM_ERR_ABSENT,
-                       "%s: a function is missing: %s; build it anew with `%s`, link own programs with -rdynamic", path,
-                       why, about->build);
+                       "%s: a function is missing: %s; build it again with `%s`, link own programs with -rdynamic",
+                       path, why, about->build);
     }
     return cm_fail(CM_ERR_ABSENT, "%s cannot be opened: %s; %s", path, why, about->needs);
 }
@@ -78,10 +78,10 @@ cm_status cm_module_load(const char *path, const cm_module_about *about, cm_modu
 cm_status cm_module_check(const char *path, const cm_module_about *about, const char *its_version,
                           const char *our_version, bool same_build) {
     if (strcmp(its_version, our_version) != 0) {
-        return cm_fail(CM_ERR_ABSENT, "%s is of version %s, this program of %s; build both anew (`make all` and `%s`)",
+        return cm_fail(CM_ERR_ABSENT, "%s is of version %s, this program of %s; build both again (`make all` and `%s`)",
                        path, its_version, our_version, about->build);
     }
     if (same_build) return CM_OK;
-    return cm_fail(CM_ERR_ABSENT, "%s is of another build than this program; build both anew (`make all` and `%s`)",
+    return cm_fail(CM_ERR_ABSENT, "%s is of another build than this program; build both again (`make all` and `%s`)",
                    path, about->build);
 }

@@ -29,7 +29,7 @@ typedef enum cm_purpose {
     CM_RNG_EVALUATE,   /* evaluation                                             */
     CM_RNG_EXPLORE,    /* uniform moves in place of the search's                 */
     CM_RNG_TEST,       /* tests and benchmarks                                   */
-    CM_RNG_REANALYSE   /* root noise of searches made anew; instance = batch row */
+    CM_RNG_REANALYSE   /* root noise of searches made again; instance = batch row */
 } cm_purpose;
 
 typedef struct cm_key {

@@ -49,7 +49,7 @@ cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
  * SIGUSR1, SIGUSR2 and SIGXCPU are passed on to every rank as SIGUSR1, a request to stop (a SIGHUP that is ignored
  * stays so); a second SIGINT or SIGTERM ends them at once. Where nothing comes of it, and no rank says that it still
  * works, mpirun and all ranks are killed after some seconds, which one line says. SIGTSTP stops them and this process,
- * and they go on with it. With `keeps_nothing` the first request ends the ranks, and is raised anew when all have
+ * and they go on with it. With `keeps_nothing` the first request ends the ranks, and is raised again when all have
  * ended, for the handlers that the caller had. What the launcher itself has to say about a rank that died, or its own
  * death, becomes one line on stderr. *status is the exit status of the job: that of the first rank that failed, 128 +
  * number if a signal ended it, also if that came before the ranks could hear of it, which one line says. Errors:

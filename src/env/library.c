@@ -68,7 +68,7 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) {
     const cm_env_library *library = ((const cm_env_library *(*)(void))entry)();
     if (!library) return cm_fail(CM_ERR_INPUT, "%s: its %s returns nothing", path, about.entry);
     if (!is_same_layout(library->layout, mine.layout))
-        return cm_fail(CM_ERR_INPUT, "%s: was built with the headers of another version of cumind; build it anew",
+        return cm_fail(CM_ERR_INPUT, "%s: was built with the headers of another version of cumind; build it again",
                        path);
     if (!library->row) return cm_fail(CM_ERR_INPUT, "%s: holds no environment: its row is NULL", path);
     *out = library->row;

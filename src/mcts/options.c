@@ -88,7 +88,7 @@ const cm_option cm_mcts_option_rows[] = {
               .choices = "auto|puct|gumbel", .idle = unless_alphazero),
     CM_OPTION(BOOL, reuse_tree, SECTION, "true", 0, 0,
               "Self-play goes on with the part of the tree below the move that was played, up to the next round of "
-              "learning; a search then adds what is missing to num_simulations. Evaluation always starts anew.",
+              "learning; a search then adds what is missing to num_simulations. Evaluation always starts again.",
               .idle = unless_kept),
     CM_OPTION(DOUBLE, pb_c_base, SECTION, "19652", 1, 1e9, "Visits at which the weight of the prior begins to grow.",
               .idle = if_gumbel),

@@ -45,7 +45,7 @@ cm_status cm_replay_pending_read(cm_replay *replay, const cm_source *pending) CM
 /* Pieces [*first, *first + *count) that a segment holds, from its header alone. */
 cm_status cm_replay_segment_range(const cm_source *segment, uint64_t *first, uint64_t *count) CM_MUST_USE;
 
-/* Begins loading: the replay is emptied and laid out anew. Until cm_replay_load_end only the calls below work.
+/* Begins loading: the replay is emptied and laid out again. Until cm_replay_load_end only the calls below work.
  * Errors: CM_ERR_INPUT if data is not a state, is damaged, or is of a replay with other observations, actions or
  * environments, or with longer pieces; the replay is empty then. */
 cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) CM_MUST_USE;

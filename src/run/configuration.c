@@ -112,7 +112,7 @@ static void apply_policy(cm_config *config, cm_configuration *c) {
     FOLLOW(config, "policy", "num_unroll_steps", c->replay.num_unroll_steps, 0, "policy alphazero");
 }
 
-/* Nobody acts: the run ends by updates, and policies are searched anew where searches can begin at observations. */
+/* Nobody acts: the run ends by updates, and policies are reanalysed where searches can begin at observations. */
 static void apply_collect(cm_config *config, cm_configuration *c) {
     if (c->agent.collect) return;
     FOLLOW(config, "collect", "env_steps", c->run.env_steps, 0, "collect false");
@@ -373,8 +373,8 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
     warn_of_lone_row(config, c);
     if (c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
         cm_config_warn(config, "reanalyse_ratio",
-                       "%g of a batch of %d is less than one position: nothing is searched anew",
-                       c->agent.reanalyse_ratio, c->trainer.batch_size);
+                       "%g of a batch of %d is less than one position: nothing is reanalysed", c->agent.reanalyse_ratio,
+                       c->trainer.batch_size);
     if (warmup >= plan && cm_config_is_chosen(config, "warmup_steps"))
         cm_config_warn(config, "warmup_steps",
                        "the run makes about %lld updates, so that the learning rate never gets to learning_rate",

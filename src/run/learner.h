@@ -1,4 +1,4 @@
-/* Learning from the replay: batches drawn ahead, policies searched anew, updates, new priorities.
+/* Learning from the replay: batches drawn ahead, policies reanalysed, updates, new priorities.
  *
  * Of several ranks each draws its rows of a batch from its own memory.
  *
@@ -45,7 +45,7 @@ typedef struct cm_learning_round {
 } cm_learning_round;
 
 /* Makes replay, batches and trainer of a session; `pool` does the work. `agent`, whose weights change only between
- * iterations, searches anew. Rounds are broken off when `stop` is asked (NULL: never). All are borrowed; the caller
+ * iterations, searches again. Rounds are broken off when `stop` is asked (NULL: never). All are borrowed; the caller
  * owns the learner. */
 cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, const cm_stop *stop,
                                 cm_run_learner **out) CM_MUST_USE;
@@ -73,7 +73,7 @@ cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, 
 /* How a run trains: what its trainer is created with. Borrows from the session. */
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
 
-/* What searches policies anew in such a run: *out is owned by the caller, and NULL where nothing does. As many
+/* What searches policies again in such a run: *out is owned by the caller, and NULL where nothing does. As many
  * threads as `pool` has. */
 cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, const cm_stop *stop,
                             cm_reanalyser **out) CM_MUST_USE;
@@ -99,7 +99,7 @@ int64_t cm_run_learner_plan(const cm_configuration *configuration);
 int cm_run_learner_piece(const cm_configuration *configuration, const cm_env_spec *spec);
 
 /* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
-#define CM_ROW_SEARCHES_ANEW "searches anew"
+#define CM_ROW_SEARCHES_ANEW "searches again"
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);
 
 #ifdef __cplusplus

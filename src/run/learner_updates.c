@@ -85,7 +85,7 @@ static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
     sum->skipped_steps = is_scaled ? (double)scaling.skipped : (double)NAN;
 }
 
-/* Policies that were searched anew, and their drift, of all ranks. */
+/* Policies that were reanalysed, and their drift, of all ranks. */
 static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
     double all[2] = {sum->policy_drift, sum->policies_anew};
     if (!l->reanalyser) return CM_OK;

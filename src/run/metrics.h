@@ -24,7 +24,7 @@ typedef struct cm_metrics {
     double mean_return, mean_length;                     /* of recent episodes                                     */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
     double afterstate_loss, code_loss, commitment_loss; /* with chance                                             */
-    double policy_drift;                 /* of policies searched anew: total variation from the stored ones, 0 .. 1 (per
+    double policy_drift;                 /* of policies reanalysed: total variation from the stored ones, 0 .. 1 (per
                                             number: its mean over the numbers) */
     double gradient_norm, learning_rate; /* before clipping; of the last update                               */
     double clipped_targets, clipped_rewards;     /* shares of value and reward targets outside their supports        */

@@ -162,7 +162,7 @@ static bool propose(const cm_run *run, size_t budget, char *out, size_t size) {
     return best > 0.0;
 }
 
-/* Searching anew, which has its memory whatever the ratio, may be left out. */
+/* Searching again, which has its memory whatever the ratio, may be left out. */
 static bool fits_without_reanalysis(const cm_run *run, size_t budget) {
     cm_configuration c = run->session->configuration;
     const bool is_used = c.agent.reanalyse_ratio > 0.0;

@@ -222,7 +222,7 @@ static cm_status check_later(const cm_run *run, const cm_run_request *request) {
                    run->directory.path, (long long)newest, (long long)from);
 }
 
-/* run->from <- the checkpoint to go on from, if there is one: a run that was killed before its first begins anew. */
+/* run->from <- the checkpoint to go on from, if there is one: a run that was killed before its first begins again. */
 static cm_status choose_checkpoint(cm_run *run, const cm_run_request *request) {
     if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(check_later(run, request));
     if (run->from >= 0) return CM_OK;
@@ -260,7 +260,7 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
         if (cm_checkpoint_is_lost(run->store))
             return cm_fail(
                 CM_ERR_IO,
-                "%s: its checkpoints are gone, or it was killed while it began: put them back, or train anew with "
+                "%s: its checkpoints are gone, or it was killed while it began: put them back, or train again with "
                 "--config %s/config.json",
                 run->directory.path, run->directory.path);
     }

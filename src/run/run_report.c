@@ -455,7 +455,7 @@ static void fill_result(const cm_json *root, int64_t updates, cm_run_result *r) 
 }
 
 /* The result of a run that had finished; it must be that of the checkpoint that is loaded. One that cannot be read is
- * made anew, as one that is gone. */
+ * made again, as one that is gone. */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
     cm_json_doc *doc = NULL;
     *found = false;
@@ -466,7 +466,7 @@ cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
         if (status != CM_OK) status = cm_fail_in(status, "%s/%s", run->directory.path, result_file);
     }
     if (status != CM_OK) {
-        cm_log(CM_WARNING, "%s; the report is made anew", cm_error_message());
+        cm_log(CM_WARNING, "%s; the report is made again", cm_error_message());
         cm_json_free(doc);
         return CM_OK;
     }

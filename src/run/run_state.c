@@ -29,7 +29,7 @@ static cm_status put_table(cm_checkpoint_writer *writer, const char *name, const
     return cm_checkpoint_put_arrays(writer, name, table->arrays, table->count);
 }
 
-/* Those that act and search anew within an iteration: of before its learning. */
+/* Those that act and search again within an iteration: of before its learning. */
 static cm_status open_acting(const cm_run *run, float **blocks, cm_array_table *table) {
     const cm_param_table *sizes = cm_network_parameters(run->session->network);
     CM_TRY(cm_alloc(blocks, sizes->parameters + sizes->states + 1, sizeof **blocks, "the weights that act"));

@@ -1,4 +1,4 @@
-/* The task that a run is of, in its checkpoints: an environment that was changed and built anew, mostly a library of
+/* The task that a run is of, in its checkpoints: an environment that was changed and built again, mostly a library of
  * the user's, is told before numbers of the old one are read into arrays of the new one. */
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static bool is_built_in(const cm_env *env) {
 
 static cm_status refuse(const cm_env *env, const char *what, const char *now, const char *before) {
     return cm_fail(CM_ERR_INPUT,
-                   "%s has changed since this run began: its %s is %s, was %s; go on with the old %s, or start anew",
+                   "%s has changed since this run began: its %s is %s, was %s; go on with the old %s, or start again",
                    env->spec.name, what, now, before,
                    is_built_in(env)     ? "cumind"
                    : env->params.python ? "Python code"
@@ -171,7 +171,7 @@ static cm_status warn_of_play(const cm_run *run, const cm_json *play) {
     if (how[0])
         cm_log(
             CM_WARNING,
-            "%s has changed since these games were played: %s; what was learnt from them may mislead: start anew, or "
+            "%s has changed since these games were played: %s; what was learnt from them may mislead: start again, or "
             "with the weights alone (--init-from)",
             run->session->env.spec.name, how);
     return CM_OK;

@@ -64,7 +64,7 @@ static void warn_of(const cm_run *run, const char *head, double share, double re
     char advice[256] = "";
     if (bound <= CM_SUPPORT_LARGEST)
         snprintf(advice, sizeof advice,
-                 "begin anew with --set %s_support_min=-%.9g --set %s_support_max=%.9g --set %s_support_size=%d, or ",
+                 "begin again with --set %s_support_min=-%.9g --set %s_support_max=%.9g --set %s_support_size=%d, or ",
                  head, bound, head, bound, head, cm_support_atoms(bound));
     cm_log(CM_WARNING, "%.1f %% of the %s targets lie outside the support: %ss reach %.4g: %sscale rewards",
            100.0 * share, head, head, reach, advice);

@@ -252,7 +252,7 @@ START_TEST(match_that_is_asked_to_stop_makes_no_further_turn) {
     ck_assert_int_eq(cm_match_run(s.match, 8, 0, 0), CM_ERR_INTERRUPTED);
     ck_assert_int_eq(p->turns, 3);
     stop = (cm_stop){0};
-    expect_status(cm_match_run(s.match, 8, 0, 0)); /* and can be played anew */
+    expect_status(cm_match_run(s.match, 8, 0, 0)); /* and can be played again */
     ck_assert_int_gt(p->turns, 10);
     close_seats(&s);
 }

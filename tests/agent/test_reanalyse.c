@@ -1,4 +1,4 @@
-/* Policies searched anew: what is searched, with what, and that nothing else changes. */
+/* Policies reanalysed: what is searched, with what, and that nothing else changes. */
 #include <check.h>
 #include <math.h>
 #include <pthread.h>

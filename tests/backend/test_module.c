@@ -36,7 +36,7 @@ START_TEST(a_module_of_another_version_or_build_is_refused) {
     ck_assert_msg(says("other_version.so is of version 0.0.9, this program of "), "%s", cm_error_message());
     ck_assert_ptr_null(kind);
     ck_assert_int_eq(open_kind("other_build", &kind), CM_ERR_ABSENT);
-    ck_assert_msg(says("other_build.so is of another build than this program; build both anew"), "%s",
+    ck_assert_msg(says("other_build.so is of another build than this program; build both again"), "%s",
                   cm_error_message());
     ck_assert_ptr_null(kind);
 }
@@ -47,7 +47,7 @@ START_TEST(what_is_no_module_or_lacks_a_function_says_so) {
     ck_assert_int_eq(open_kind("no_entry", &kind), CM_ERR_ABSENT);
     ck_assert(says("no_entry.so is no module of cumind: it has no cumind_module"));
     ck_assert_int_eq(open_kind("no_symbol", &kind), CM_ERR_ABSENT);
-    ck_assert_msg(says("undefined symbol: cm_is_nowhere; build it anew with `make cuda`"), "%s", cm_error_message());
+    ck_assert_msg(says("undefined symbol: cm_is_nowhere; build it again with `make cuda`"), "%s", cm_error_message());
     ck_assert_int_eq(open_kind("is_not_there", &kind), CM_ERR_ABSENT);
     ck_assert_msg(says("is_not_there.so cannot be opened: "), "%s", cm_error_message());
 }

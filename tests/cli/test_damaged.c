@@ -40,7 +40,7 @@ static void expect_ok(const char *arguments) {
 }
 
 #define MEND "; mend it, or bring back a copy of it\n"
-#define ANEW "; train --resume with this run makes it anew\n"
+#define AGAIN "; train --resume with this run makes it again\n"
 #define LOST "; the steps of this run are not known\n"
 
 static const struct {
@@ -54,8 +54,8 @@ static const struct {
      "config.json:1: seed: must be a number, got a string" MEND},
     {"config.json", "{\"Game\": {\"env_name\": \"catch\",\n\"seed\": 1e300}}",
      "config.json:2: seed: must be an integer in [0, 9007199254740992], got 1."},
-    {"result.json", "[]", "result.json:1: must be an object, got an array" ANEW},
-    {"result.json", "{\n\"mean\": [500]}", "result.json:2: mean: must be a number, got an array" ANEW},
+    {"result.json", "[]", "result.json:1: must be an object, got an array" AGAIN},
+    {"result.json", "{\n\"mean\": [500]}", "result.json:2: mean: must be a number, got an array" AGAIN},
     {"metrics.jsonl", "{\"iteration\": 1}\n[1, 2]\n", "metrics.jsonl:2: must be an object, got an array\n"},
     {"metrics.jsonl", "{\"iteration\": 1}\n{\"mean_return\": \"4\"}\n",
      "metrics.jsonl:2: mean_return: must be a number, got a string\n"},

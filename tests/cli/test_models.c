@@ -107,8 +107,8 @@ END_TEST
 
 START_TEST(trees_that_are_kept_play_other_games) {
     char hash[64];
-    train(ALPHAZERO, "anew", "--set reuse_tree=false");
-    hash_of("anew-0", hash);
+    train(ALPHAZERO, "again", "--set reuse_tree=false");
+    hash_of("again-0", hash);
     ck_assert_str_ne(hash, reference[ALPHAZERO]);
 }
 END_TEST

@@ -55,7 +55,7 @@ START_TEST(only_old_games_are_learnt_from) {
         ck_assert_int_eq(rows[i].env_steps + rows[i].episodes, 0);
         ck_assert_int_eq(rows[i].updates, (i + 1) * ROUND);
         ck_assert_double_eq(rows[i].replay_fill, rows[0].replay_fill);
-        ck_assert(rows[i].policy_drift > 0.0); /* searched anew */
+        ck_assert(rows[i].policy_drift > 0.0); /* reanalysed */
     }
     ck_assert(rows[count - 1].total_loss < 0.9 * rows[0].total_loss);
     free(rows);

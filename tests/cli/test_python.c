@@ -111,7 +111,7 @@ START_TEST(a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run) {
     free(text);
     expect_exit("train --quiet --resume one --env-steps 400", 2, "is not as it was when you trained with it");
     expect_exit("train --quiet --resume one --env-steps 400 --set env_name=./corridor.py", 2,
-                "its time limit in steps is 30, was 40; go on with the old Python code, or start anew");
+                "its time limit in steps is 30, was 40; go on with the old Python code, or start again");
     ck_assert_int_eq(rename(path, away), 0);
     expect_exit("train --quiet --resume one --env-steps 400", 2,
                 "corridor.py: there is no such file; if it has moved, say where it is with --set env_name=PATH");

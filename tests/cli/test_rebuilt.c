@@ -1,4 +1,4 @@
-/* A run whose environment was changed and built anew. */
+/* A run whose environment was changed and built again. */
 #include <limits.h>
 
 #include "run/manifest.h"
@@ -15,7 +15,7 @@ static void begin_all(void) {
 
 START_TEST(what_of_the_task_has_changed_is_said_before_anything_else_is_read) {
     static const char *const changes[][2] = {
-        {WALK("shape"), CHANGED "observations' shape is [12], was [9]; go on with the old library, or start anew"},
+        {WALK("shape"), CHANGED "observations' shape is [12], was [9]; go on with the old library, or start again"},
         {WALK("actions"), CHANGED "number of actions is 3, was 2; "},
         {WALK("limit"), CHANGED "time limit in steps is 20, was 40; "},
         {WALK("state"), CHANGED "state's size in bytes is "}};

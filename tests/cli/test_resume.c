@@ -434,7 +434,7 @@ START_TEST(seeds_do_not_go_into_what_is_a_run) {
 }
 END_TEST
 
-/* A report that cannot be read is made anew: the checkpoint has all that it takes. */
+/* A report that cannot be read is made again: the checkpoint has all that it takes. */
 START_TEST(a_damaged_report_is_named_and_made_anew) {
     static const struct {
         const char *text, *says;
@@ -452,10 +452,10 @@ START_TEST(a_damaged_report_is_named_and_made_anew) {
         ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
         expect_ok("runs damaged");
         cm_program_expect_line(result.err, cases[i].says);
-        cm_program_expect_line(result.err, "; train --resume with this run makes it anew");
+        cm_program_expect_line(result.err, "; train --resume with this run makes it again");
         expect_ok("train --quiet --resume damaged");
         cm_program_expect_line(result.err, cases[i].says);
-        cm_program_expect_line(result.err, "; the report is made anew");
+        cm_program_expect_line(result.err, "; the report is made again");
         expect_reference("damaged");
         expect_ok("runs damaged");
         ck_assert_str_eq(result.err, "");
@@ -498,7 +498,7 @@ START_TEST(refusals_name_what_to_do) {
     ck_assert_ptr_null(strstr(result.err, "reanalyse_ratio"));
     expect_exit("train --quiet --run z --threads 2 --set memory_limit=3000000 --set memory_bytes=1000000"
                 " --set hidden_dim=16 --set num_simulations=400 --set reanalyse_ratio=1 --set batch_size=64",
-                1, "most of it is searches anew: set reanalyse_ratio to 0, or lower num_simulations, threads or");
+                1, "most of it is searches again: set reanalyse_ratio to 0, or lower num_simulations, threads or");
     expect_exit("train --quiet --run z --set action_encoding=board", 2,
                 "cumind: Network architecture.action_encoding: \"board\" is for family resnet");
     expect_exit(
@@ -521,7 +521,7 @@ START_TEST(memory_that_is_not_there_is_named_with_the_keys_to_lower) {
 }
 END_TEST
 
-/* It points at its first checkpoint before it is a run: wherever it is killed, it does not begin anew without it. */
+/* It points at its first checkpoint before it is a run: wherever it is killed, it does not begin again without it. */
 START_TEST(run_killed_while_it_begins_with_old_games_does_not_begin_without_them) {
     char path[160], whole[64], own[64];
     snprintf(path, sizeof path, "%s/begins/config.json", cm_test_folder);

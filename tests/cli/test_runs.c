@@ -60,17 +60,17 @@ START_TEST(threads_and_prefetch_change_no_parameter) {
 }
 END_TEST
 
-/* Searches made anew go on beside the updates, on threads of their own. */
-#define ANEW " --set reanalyse_ratio=0.3 --set num_simulations=4"
+/* Searches made again go on beside the updates, on threads of their own. */
+#define AGAIN " --set reanalyse_ratio=0.3 --set num_simulations=4"
 START_TEST(policies_searched_anew_are_those_of_any_threads) {
     static const char *const variants[] = {"--threads 1", "--threads 3 --set prefetch_threads=3",
                                            "--set prefetch_depth=0", "--set overlap=on --threads 1",
                                            "--set overlap=on --threads 3"};
     char hash[5][64], line[512];
     for (int i = 0; i < 5; i++) {
-        snprintf(line, sizeof line, "train --quiet --run anew-%d %s" SMALL ANEW, i, variants[i]);
+        snprintf(line, sizeof line, "train --quiet --run again-%d %s" SMALL AGAIN, i, variants[i]);
         expect_ok(line);
-        snprintf(line, sizeof line, "anew-%d", i);
+        snprintf(line, sizeof line, "again-%d", i);
         hash_of(line, hash[i]);
     }
     ck_assert_str_eq(hash[0], hash[1]);
@@ -78,7 +78,7 @@ START_TEST(policies_searched_anew_are_those_of_any_threads) {
     ck_assert_str_eq(hash[3], hash[4]);
     ck_assert_str_ne(hash[0], hash[3]);
     ck_assert_str_ne(hash[0], reference);
-    expect_ok("plot anew-0 --metric policy_drift --table");
+    expect_ok("plot again-0 --metric policy_drift --table");
     run("plot ref --metric policy_drift --table");
     ck_assert_int_ne(result.status, 0);
 }
@@ -86,11 +86,11 @@ END_TEST
 
 START_TEST(policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on) {
     char whole[64], hash[64];
-    expect_ok("train --quiet --run anew-whole --set schedule=constant" SMALL ANEW);
-    expect_ok("train --quiet --run anew-parts --set schedule=constant" SMALL ANEW " --env-steps 512");
-    expect_ok("train --quiet --resume anew-parts --env-steps 1024");
-    hash_of("anew-whole", whole);
-    hash_of("anew-parts", hash);
+    expect_ok("train --quiet --run again-whole --set schedule=constant" SMALL AGAIN);
+    expect_ok("train --quiet --run again-parts --set schedule=constant" SMALL AGAIN " --env-steps 512");
+    expect_ok("train --quiet --resume again-parts --env-steps 1024");
+    hash_of("again-whole", whole);
+    hash_of("again-parts", hash);
     ck_assert_str_eq(whole, hash);
 }
 END_TEST
@@ -346,7 +346,7 @@ START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
     snprintf(path, sizeof path, "%s/lost/checkpoints", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(path), CM_OK);
     expect_exit("train --quiet --resume lost", 1,
-                "lost: its checkpoints are gone, or it was killed while it began: put them back, or train anew with "
+                "lost: its checkpoints are gone, or it was killed while it began: put them back, or train again with "
                 "--config lost/config.json");
     snprintf(path, sizeof path, "%s/lost/latest", cm_test_folder);
     ck_assert_int_eq(unlink(path), 0); /* as if it had been killed before the first */

@@ -42,7 +42,7 @@ START_TEST(rewards_outside_the_support_are_counted_and_told) {
     char path[640], *text, *counted;
     size_t size;
     expect_ok("train --quiet --run bandit --env-steps 600 --set env_name=./bandit.py" GIVEN("reward", "20") LEARNS);
-    expect_said("% of the reward targets lie outside the support: rewards reach 5000: begin anew with --set "
+    expect_said("% of the reward targets lie outside the support: rewards reach 5000: begin again with --set "
                 "reward_support_min=-75 --set reward_support_max=75 --set reward_support_size=151, or scale rewards\n");
     snprintf(path, sizeof path, "%s/bandit/metrics.jsonl", cm_test_folder);
     ck_assert_int_eq(cm_file_read(path, 1 << 24, &text, &size), CM_OK);
@@ -87,7 +87,7 @@ START_TEST(a_support_that_holds_the_values_is_named_at_once) {
                                "value_support_size=601";
     char line[1024];
     expect_ok("train --quiet --run narrow --env-steps 600 --set env_name=./million.py" GIVEN("value", "40") LEARNS);
-    expect_said("% of the value targets lie outside the support: values reach 9.866e+06: begin anew with ");
+    expect_said("% of the value targets lie outside the support: values reach 9.866e+06: begin again with ");
     expect_said(wide);
     snprintf(line, sizeof line, "train --quiet --run wide --env-steps 600 --set env_name=./million.py%s %s", LEARNS,
              wide);

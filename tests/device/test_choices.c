@@ -151,7 +151,7 @@ START_TEST(a_damaged_file_is_ignored_with_one_line_and_written_anew) {
     size_t size;
     write_two();
     ck_assert_int_eq(cm_file_read(path, 10000, &text, &size), CM_OK);
-    snprintf(want, sizeof want, "%s is ignored, it is damaged: algorithms are chosen anew\n", path);
+    snprintf(want, sizeof want, "%s is ignored, it is damaged: algorithms are chosen again\n", path);
     for (size_t i = 0; i < 2 * size; i++) {
         char *copy = malloc(size);
         memcpy(copy, text, size);

@@ -150,8 +150,8 @@ START_TEST(a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each) {
     ck_assert_uint_eq(counts.instantiations, 2);
     ck_assert_uint_eq(counts.nodes, 5);
     ck_assert_str_eq(logged, "graph \"a test\": 2 launches captured (first time), made executable\n"
-                             "graph \"a test\": shapes changed, it runs eagerly and is captured anew\n"
-                             "graph \"a test\": 5 launches captured (shapes changed), made executable anew\n");
+                             "graph \"a test\": shapes changed, it runs eagerly and is captured again\n"
+                             "graph \"a test\": 5 launches captured (shapes changed), made executable again\n");
 }
 END_TEST
 

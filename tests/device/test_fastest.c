@@ -131,7 +131,7 @@ START_TEST(a_kept_one_that_is_not_to_be_had_is_chosen_anew_with_one_line) {
     ck_assert_int_eq(taken, 1);
     ck_assert(cm_choices_find(choices, "sum 3 4", &kept, sizeof kept));
     ck_assert_int_eq(kept.number, 1);
-    ck_assert_str_eq(logged, "sum 3 4 is chosen anew, its choice is of no use here: number 9 is not to be had\n");
+    ck_assert_str_eq(logged, "sum 3 4 is chosen again, its choice is of no use here: number 9 is not to be had\n");
 }
 END_TEST
 

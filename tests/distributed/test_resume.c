@@ -344,7 +344,7 @@ START_TEST(ranks_that_have_no_games_to_learn_from_are_refused) {
 }
 END_TEST
 
-/* The first of two ranks has no row that is searched anew. */
+/* The first of two ranks has no row that is reanalysed. */
 START_TEST(drift_of_policies_is_that_of_all_ranks) {
     char path[256];
     cm_metrics *rows;

@@ -21,7 +21,7 @@ typedef struct module {
     float weight[4];
     int segments;      /* how many there are */
     int first_segment; /* older ones are gone */
-    int written, kept; /* segments written anew, taken over */
+    int written, kept; /* segments written again, taken over */
     cm_status fail;    /* what save answers at its end */
     uint64_t bytes;
 } module;

@@ -142,7 +142,7 @@ START_TEST(stop_that_is_asked_again_and_again_loses_nothing) {
 END_TEST
 
 /* Sessions of a time that is over within acting and learning, until all is learnt; it gets longer where it was enough
- * for nothing. Batches are accumulated and searched anew, so that an update may be broken off at any of these. */
+ * for nothing. Batches are accumulated and reanalysed, so that an update may be broken off at any of these. */
 START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
     char limit[32];
     const char *settings[] = {"env_steps=1024",

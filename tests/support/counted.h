@@ -27,7 +27,7 @@ static inline void counted_begin(cm_backend *backend) {
     backend->kind = &counted.counting;
 }
 
-/* From now on operations are counted anew, and number `asks` asks. Nothing has been asked. */
+/* From now on operations are counted again, and number `asks` asks. Nothing has been asked. */
 static inline void counted_anew(int asks) {
     atomic_store(&counted.made, 0);
     atomic_store(&counted.asks, asks);

@@ -57,7 +57,7 @@ void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o) 
         c->observation[2] = O, c->blocks = 1, c->channels = 4, c->head_channels = 2, c->norm = CM_NORM_BATCH;
         break;
     case 7: c->hidden = 136, c->head_hidden = 150; break;
-    case 8: c->prefix_horizon = 2, c->lstm = 8; break; /* the LSTM begins anew within the three steps */
+    case 8: c->prefix_horizon = 2, c->lstm = 8; break; /* the LSTM begins again within the three steps */
     }
 }
 

@@ -340,7 +340,7 @@ START_TEST(a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leave
     ck_assert_msg(strstr(cm_error_message(), _i ? "update 2: the reward loss of unroll step 1"
                                                 : "update 5: the reward loss of unroll step 1") != NULL,
                   "%s", cm_error_message());
-    const int next = _i ? 4 : 5; /* batch to begin anew with; update 5 would have copied the target */
+    const int next = _i ? 4 : 5; /* batch to begin again with; update 5 would have copied the target */
     ck_assert_int_eq(learn_in_turn(&g, 0, next, &r), CM_OK);
     expect_same(&f, &g);
     f.batch[5] = good;

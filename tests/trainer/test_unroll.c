@@ -76,7 +76,7 @@ static cm_network_config consistent(cm_network_config c) {
     return c;
 }
 
-/* Value prefixes; of three or more steps the LSTM begins anew within the unroll. */
+/* Value prefixes; of three or more steps the LSTM begins again within the unroll. */
 static cm_network_config with_prefix(cm_network_config c) {
     c.prefix_horizon = 2, c.lstm = 5;
     return c;

@@ -72,7 +72,7 @@ typedef struct cm_cpu {
 /* The pack with the key of `wanted`, filled from the weight as it is now; *out counts one user more. A new one takes
  * content, size and context from `wanted`; if it is known already, the context of `wanted` is freed. */
 cm_status cm_pack_acquire(cm_cpu *cpu, const cm_pack *wanted, cm_pack **out) CM_MUST_USE;
-cm_status cm_pack_check(cm_cpu *cpu, const cm_pack *pack) CM_MUST_USE; /* fills it anew if its weight has changed */
+cm_status cm_pack_check(cm_cpu *cpu, const cm_pack *pack) CM_MUST_USE; /* fills it again if its weight has changed */
 void cm_pack_release(cm_cpu *cpu, cm_pack *pack);                      /* NULL is allowed */
 
 /* Completes the key of a dense layer's pack with its size and filling function. */

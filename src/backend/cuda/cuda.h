@@ -87,7 +87,7 @@ cm_status cm_cuda_ops_open(cm_cuda *cuda) CM_MUST_USE;
 void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
 /* Frees the plans of a stream. */
 void cm_cuda_ops_stream_close(cm_stream *stream);
-/* Weights in block[bytes] have changed: their 16-bit copies are to be made anew before the next run. */
+/* Weights in block[bytes] have changed: their 16-bit copies are to be made again before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
 
 /* ---- what play.c gives ------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Of the kernel (row_pass.h): one that takes other times than before is measured anew under another number. */
+/* Of the kernel (row_pass.h): one that takes other times than before is measured again under another number. */
 enum { CM_ROW_KERNEL = 4 };
 
 /* All steps of a pass that decide on times, in a number for keys: shapes and types, no addresses. */

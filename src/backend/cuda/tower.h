@@ -306,7 +306,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
 enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
 
 /* Adds what the next piece of the weights, part `part` of its place, makes of the planes from `row` on. A stage is
- * written anew two pieces behind the last one that was multiplied from it, and behind a meeting. */
+ * written again two pieces behind the last one that was multiplied from it, and behind a meeting. */
 CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
                                         int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
                                         float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {

@@ -7,7 +7,7 @@
 #include "core/arena.h"
 #include "core/log.h"
 
-/* Of the kernel: one that takes other times than before is measured anew under another number. */
+/* Of the kernel: one that takes other times than before is measured again under another number. */
 enum { KERNEL = 2 };
 
 struct cm_tower {

@@ -35,7 +35,7 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
                              cm_weight_copy **out) CM_MUST_USE;
 void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
 
-/* Makes all copies of weights that lie in block[bytes] anew, in the order of the queue: one launch for CM_COPIES of
+/* Makes all copies of weights that lie in block[bytes] again, in the order of the queue: one launch for CM_COPIES of
  * them, none for those that one step of an optimizer has written, whose caller has changed nothing else since. Returns
  * what the launches say: 0 or a cudaError_t. */
 int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);

@@ -141,13 +141,13 @@ static cm_status read_all(cm_choices *c, const char **why) {
 static cm_status load(cm_choices *c) {
     const char *why;
     cm_status status = read_all(c, &why);
-    if (status == CM_OK && why) cm_log(CM_WARNING, "%s is ignored, %s: algorithms are chosen anew", c->path, why);
+    if (status == CM_OK && why) cm_log(CM_WARNING, "%s is ignored, %s: algorithms are chosen again", c->path, why);
     if (status == CM_OK || status == CM_ERR_MEMORY) return status;
-    cm_log(CM_WARNING, "algorithms are chosen anew: %s", cm_error_message());
+    cm_log(CM_WARNING, "algorithms are chosen again: %s", cm_error_message());
     return CM_OK;
 }
 
-/* What other processes have written since it was read. Of what cannot be read nothing is missed: it is chosen anew. */
+/* What other processes have written since it was read. Of what cannot be read nothing is missed: it is chosen again. */
 static void take_in(cm_choices *c) {
     cm_choices file = {.list = NULL};
     const char *why;

@@ -1,10 +1,10 @@
 /* What was measured once and is kept on disk: which algorithm of a library is the fastest for a shape on a device.
  *
  * One file per device and versions of the libraries ("identity"), with a checksum; a file that is damaged or of another
- * identity is ignored with one line and written anew. Processes may share it: whoever writes takes in first what others
- * have written, and writing is atomic; of two that write in the same moment, one may have to choose again. A choice is
- * up to CM_CHOICE_BYTES bytes that only the library understands, under a key of text. Safe from several threads at
- * once.
+ * identity is ignored with one line and written again. Processes may share it: whoever writes takes in first what
+ * others have written, and writing is atomic; of two that write in the same moment, one may have to choose again. A
+ * choice is up to CM_CHOICE_BYTES bytes that only the library understands, under a key of text. Safe from several
+ * threads at once.
  */
 #ifndef CM_DEVICE_CUDA_CHOICES_H
 #define CM_DEVICE_CUDA_CHOICES_H

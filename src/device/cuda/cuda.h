@@ -116,7 +116,7 @@ typedef struct cm_cuda_lane {
     int next_stage;
     void *workspace; /* on the device, [workspace_bytes], 256-byte-aligned */
     size_t workspace_bytes;
-    uint64_t generation; /* grows when the workspace moves: graphs that hold its address are captured anew */
+    uint64_t generation; /* grows when the workspace moves: graphs that hold its address are captured again */
 } cm_cuda_lane;
 
 cm_status cm_cuda_lane_open(cm_cuda_device *device, cm_cuda_lane *lane) CM_MUST_USE;
@@ -158,9 +158,9 @@ typedef struct cm_cuda_key {
 } cm_cuda_key;
 
 /* Runs `work` as a graph kept in *graph (NULL at first; owned by the caller through cm_cuda_graph_destroy). Where the
- * key differs from the last one the work is captured anew and the executable graph updated in place, or made anew where
- * that cannot be. Where a capture comes to nothing the work runs eagerly, which a warning says; after three in a row no
- * more are tried. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
+ * key differs from the last one the work is captured again and the executable graph updated in place, or made again
+ * where that cannot be. Where a capture comes to nothing the work runs eagerly, which a warning says; after three in a
+ * row no more are tried. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
 cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
                             cm_cuda_graph **graph) CM_MUST_USE;
 void cm_cuda_graph_destroy(cm_cuda_graph *graph); /* NULL is allowed */

@@ -56,7 +56,7 @@ static bool take_kept(const cm_fastest *f, cm_choices *choices, const char *key)
     _Alignas(16) unsigned char kept[CM_CHOICE_BYTES];
     if (!cm_choices_find(choices, key, kept, f->size)) return false;
     if (f->take(f->context, kept) == CM_OK) return true;
-    cm_log(CM_WARNING, "%s is chosen anew, its choice is of no use here: %s", key, cm_error_message());
+    cm_log(CM_WARNING, "%s is chosen again, its choice is of no use here: %s", key, cm_error_message());
     return false;
 }
 

@@ -43,7 +43,7 @@ static cm_status make_executable(cm_cuda_graph *graph, cm_cu_graph captured, con
             *how = "updated in place";
             return CM_OK;
         }
-        *how = "made executable anew";
+        *how = "made executable again";
         driver->exec_destroy(graph->exec);
         graph->exec = NULL;
     }
@@ -147,7 +147,7 @@ cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_
     g->shapes = key->shapes, g->addresses = key->addresses, g->generation = lane->generation;
     if (reshaped) {
         if (lane->device->log_plans && g->counts.captures > 0)
-            cm_log(CM_INFO, "graph \"%s\": shapes changed, it runs eagerly and is captured anew", key->name);
+            cm_log(CM_INFO, "graph \"%s\": shapes changed, it runs eagerly and is captured again", key->name);
         g->refused = 0;
     }
     if (reshaped || g->refused == TRIES) return run_eagerly(key, work, context, g);

@@ -213,7 +213,7 @@ static cm_status open_context(context *c, const cm_comm_options *options, cm_com
     return out->size > 1 ? cm_beat_start(c->host, MPI_MAX_PROCESSOR_NAME, options->timeout, &c->beat) : CM_OK;
 }
 
-/* Containers often refuse a process to read the memory of another. Open MPI learns that from every large message anew,
+/* Containers often refuse a process to read the memory of another. Open MPI learns that from every large message again,
  * says so on stderr and sends it by other means; told before, it takes these at once. */
 static void tell_of_memory(void) {
     char mine = 0, copy;
