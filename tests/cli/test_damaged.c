@@ -39,9 +39,9 @@ static void expect_ok(const char *arguments) {
     ck_assert_msg(result.status == 0, "%s: status %d: %s", arguments, result.status, result.err);
 }
 
-#define MEND "; mend it, or bring back a copy of it\n"
+#define MEND  "; mend it, or bring back a copy of it\n"
 #define AGAIN "; train --resume with this run makes it again\n"
-#define LOST "; the steps of this run are not known\n"
+#define LOST  "; the steps of this run are not known\n"
 
 static const struct {
     const char *name, *text, *says; /* behind the run's folder */
