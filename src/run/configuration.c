@@ -24,7 +24,8 @@
         }                                                                                                              \
     } while (0)
 
-/* A preset sets what it changes, but for what is given with the same precedence or a higher one. */
+/* A preset sets what it changes, but for what is given with the same precedence or a higher one, and, where it is only
+ * the default that a file repeats, for what the task asks for. */
 static void apply_preset(cm_config *config, cm_network_options *network) {
     static const char *const because[] = {"preset none", "preset plain", "preset small"};
     const cm_config_source source = cm_config_source_of(config, "preset");
@@ -35,6 +36,7 @@ static void apply_preset(cm_config *config, cm_network_options *network) {
         char *member = (char *)network + row->offset;
         const char *value = (const char *)&wanted + row->offset;
         if (memcmp(member, value, row->size) == 0 || cm_config_source_of(config, row->key) >= source) continue;
+        if (cm_config_is_open(config, "preset") && cm_config_is_suggested(config, row->key)) continue;
         memcpy(member, value, row->size);
         cm_config_derive(config, row->key, because[network->preset]);
     }

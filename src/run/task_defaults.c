@@ -173,11 +173,11 @@ static void write_value_scale(const char *key, const cm_env_spec *spec, const cm
     snprintf(text, 16, "%.3g", fmin(1000.0, 0.5 / largest_reward(seen)));
 }
 
-/* Rescaled values that differ by less than a hundredth of the largest reward are not drawn apart to the full: before
- * the first reward such differences are noise, on which policies would settle. */
+/* Before the first reward values differ by noise, on which policies settle where it is rescaled to the full. Where
+ * random play meets rewards there is hardly a time before them. */
 static void write_epsilon(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
     (void)key, (void)spec;
-    snprintf(text, 16, "%.3g", 0.01 * largest_reward(seen));
+    if (seen->paid == 0) snprintf(text, 16, "%.3g", 0.01 * largest_reward(seen));
 }
 
 /* Supports reach as far as the largest reward, which where it ends the episode is the largest return, too. */

@@ -163,12 +163,31 @@ START_TEST(supports_are_as_wide_as_rare_rewards) {
         ck_assert_double_eq(c.network.reward_support_min, -cases[i].reward);
         ck_assert_double_eq(c.network.reward_support_max, cases[i].reward);
         ck_assert(!c.network.fits_value_support && !c.network.fits_reward_support);
-        ck_assert_double_eq_tol(c.mcts.qtransform_epsilon, 0.01 * cases[i].reward, 1e-9);
     }
+    cm_env_survey dry = lake;
+    dry.paid = 0, dry.reward_high = 0;
+    apply(&dry, 1, NULL);
+    ck_assert_double_eq_tol(c.mcts.qtransform_epsilon, 0.01, 1e-9);
     apply(&lake, 1, "value_support_max=30");
+    ck_assert_double_lt(c.mcts.qtransform_epsilon, 1e-6);
     ck_assert_double_eq(c.network.value_support_max, 30);
     apply(&hill, 1, NULL);
     ck_assert(c.network.fits_value_support && c.network.fits_reward_support);
+}
+END_TEST
+
+/* As the configuration.json of the repository does. */
+START_TEST(a_file_that_repeats_the_default_preset_leaves_the_task_its_supports) {
+    static const char file[] = "{\"Network architecture\": {\"preset\": \"small\"}}";
+    const cm_env_spec spec = {.players = 1, .actions = 4, .observation_size = 16, .max_steps = 100};
+    cm_config_destroy(config);
+    ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
+    ck_assert_int_eq(cm_config_parse(config, file, sizeof file - 1, "configuration.json"), CM_OK);
+    cm_task_defaults_apply(&spec, &lake, config, why);
+    ck_assert_int_eq(cm_configuration_finish(config, &c), CM_OK);
+    ck_assert_double_eq(c.network.value_support_max, 1);
+    apply(&lake, 1, "preset=plain");
+    ck_assert_double_eq(c.network.value_support_max, 10);
 }
 END_TEST
 
@@ -197,6 +216,7 @@ int main(void) {
     tcase_add_test(tcase, chance_is_met_and_evaluated_as_long_as_episodes_ask_for);
     tcase_add_test(tcase, values_count_by_the_largest_reward_that_was_met);
     tcase_add_test(tcase, supports_are_as_wide_as_rare_rewards);
+    tcase_add_test(tcase, a_file_that_repeats_the_default_preset_leaves_the_task_its_supports);
     tcase_add_test(tcase, rows_can_be_taken);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
