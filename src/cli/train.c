@@ -98,8 +98,12 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
 /* That of the environment which the command line names is taken; of another's there is word. */
 static void say_recipe(cm_progress *progress, const cm_config *config, const char *env_name) {
     const cm_recipe *other = cm_config_is_chosen(config, "env_name") ? cm_recipe_for(env_name) : NULL;
-    if (*cm_config_recipe(config)) {
-        cm_progress_say(progress, "recipe    %s", cm_config_recipe(config));
+    const char *own = cm_config_recipe(config);
+    const bool is_short = cm_progress_is_narrow(progress); /* its name, or the reasons for it */
+    int most = (int)(is_short ? strcspn(own, ":(") : strlen(own));
+    while (most > 0 && own[most - 1] == ' ') most--;
+    if (*own) {
+        cm_progress_say(progress, "recipe    %.*s", most, own);
     } else if (other) {
         cm_progress_say(progress, "recipe    there is one for this task: --config %s", other->name);
     }

@@ -25,6 +25,10 @@ bool cm_env_is_python(const char *name);
  * name gives the same error again. */
 cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, int *python) CM_MUST_USE;
 
+/* Warns, once of each, that an environment in Python has no limit on the steps of an episode of its own, so that one of
+ * 10,000 is taken. Nothing for others, and where `max_steps` of the options (env/env.h) is not 0. */
+void cm_env_warn_endless(const cm_env *env, int max_steps);
+
 /* Whose flag ends calls that hang, from now on: asked, a call has some seconds to come back, then its process is ended,
  * and what waits for it fails with CM_ERR_INTERRUPTED. NULL, as at first: nobody's. Before there are other threads. */
 void cm_env_heed(const cm_stop *stop);

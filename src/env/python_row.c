@@ -4,21 +4,24 @@
 
 #include "core/log.h"
 #include "env/board.h"
+#include "env/python.h"
 #include "env/python_internal.h"
+
+enum { LIMIT = 10000 };
 
 /* An episode needs one: states keep the actions that led to them. */
 static int limit_of(const cm_env_params *params) {
-    enum { LIMIT = 10000 };
-    cm_python_env *e = cm_python_env_of(params);
-    const int limit = params->max_steps > 0 ? params->max_steps : e->said.spec.max_steps;
-    if (limit > 0) return limit;
-    if (!e->is_endless)
-        cm_log(CM_WARNING,
-               "%s has no limit on the steps of an episode, so %d is taken: --set max_steps=500, or max_steps = 500 in "
-               "its class, is another one",
-               e->name, LIMIT);
+    const int own = cm_python_env_of(params)->said.spec.max_steps;
+    return params->max_steps > 0 ? params->max_steps : own > 0 ? own : LIMIT;
+}
+
+void cm_env_warn_endless(const cm_env *env, int max_steps) {
+    if (max_steps > 0 || env->params.python == 0) return;
+    cm_python_env *e = cm_python_env_of(&env->params);
+    if (e->said.spec.max_steps > 0 || e->is_endless) return;
     e->is_endless = true;
-    return LIMIT;
+    cm_log(CM_WARNING, "%s has no limit on steps, so an episode gets %d; --set max_steps=500 sets another", e->name,
+           LIMIT);
 }
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {

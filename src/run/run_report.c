@@ -84,7 +84,7 @@ static void say_limits(cm_run *run) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%g s", used ? ", " : "", o->time_limit);
     if (o->stop_at_goal && cm_run_is_evaluated(o) && isfinite(cm_run_goal(run))) {
         snprintf(text + used, sizeof text - used, "%sreturn %g", used ? " or " : "", cm_run_goal(run));
-    } else if (o->stop_at_goal && cm_run_is_evaluated(o)) {
+    } else if (o->stop_at_goal && cm_run_is_evaluated(o) && !cm_progress_is_narrow(run->progress)) {
         snprintf(text + used, sizeof text - used, " (no agreed goal to stop at: set goal_return for one)");
     }
     cm_progress_say(run->progress, "until     %s", text);
@@ -160,11 +160,14 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     cm_format_count((double)table->trained, weights);
     if (run->session->env.spec.players == 2) cm_progress_call_self_play(run->progress);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
-    cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
-                    (long long)cm_run_options_of(run)->run.seed, weights);
+    const char *task = run->session->env.spec.name;
+    const long long seed = (long long)cm_run_options_of(run)->run.seed;
     if (cm_progress_is_narrow(run->progress)) {
+        cm_progress_say(run->progress, "task      %s, seed %lld", task, seed);
+        cm_progress_detail(run->progress, "network   %s parameters", weights);
         cm_progress_detail(run->progress, "machine   %s", machine);
     } else {
+        cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", task, seed, weights);
         cm_progress_say(run->progress, "machine   %s", machine);
     }
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);

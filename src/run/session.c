@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "device/cuda/driver.h"
+#include "env/python.h"
 #include "run/supports.h"
 
 enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it */
@@ -300,6 +301,7 @@ static cm_status fit_supports(cm_session *s) {
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
+    if (s->comm->rank == 0) cm_env_warn_endless(&s->env, s->configuration.env.max_steps);
     cm_status tried = try_environment(s);
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     s->draws = cm_mcts_fit_draws(&s->configuration.mcts, s->env.spec.actions, CM_ENV_MAX_SEARCHED);

@@ -139,19 +139,47 @@ static int rows_at_start(int columns) {
     return rows;
 }
 
+/* A task whose defaults are chosen for several reasons, one of them a limit on steps, which it has not. */
+static void write_cliff(void) {
+    static const char text[] = "class Cliff:\n  actions = 4\n"
+                               "  def reset(self, seed):\n    self.at = 36\n    return self.look()\n"
+                               "  def look(self):\n    return [float(i == self.at) for i in range(48)]\n"
+                               "  def step(self, a):\n"
+                               "    x, y = self.at % 12, self.at // 12\n"
+                               "    x = min(11, max(0, x + (a == 1) - (a == 3)))\n"
+                               "    y = min(3, max(0, y + (a == 2) - (a == 0)))\n"
+                               "    falls = y == 3 and 0 < x < 11\n"
+                               "    self.at = 36 if falls else 12 * y + x\n"
+                               "    return self.look(), -100.0 if falls else -1.0, self.at == 47\n";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/cliff.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+}
+
 START_TEST(the_start_of_a_training_leaves_most_of_the_screen_to_the_training) {
     static const char rest[] = "--env-steps 256 --set evaluation_interval=0 --set final_evaluation_episodes=0"
                                " --set log_level=error";
-    static const char *const tasks[] = {"CartPole-v1", "CartPole-v1", "tictactoe", "tictactoe", "Acrobot-v1"};
-    static const int columns[] = {40, 80, 40, 80, 80};
+    static const struct {
+        const char *env;
+        int columns;
+    } starts[] = {{"CartPole-v1", 40},
+                  {"CartPole-v1", 80},
+                  {"tictactoe", 40},
+                  {"tictactoe", 80},
+                  {"Acrobot-v1", 80},
+                  {"MountainCarContinuous-v0", 40},
+                  {"./cliff.py --set log_level=warning", 40},
+                  {"./cliff.py --set log_level=warning", 80}};
     char line[512];
-    for (int i = 0; i < 5; i++) {
-        snprintf(line, sizeof line, "train --run start-%d --set env_name=%s %s", i, tasks[i], rest);
-        cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
+    write_cliff();
+    for (int i = 0; i < (int)(sizeof starts / sizeof *starts); i++) {
+        snprintf(line, sizeof line, "train --run start-%d %s --set env_name=%s", i, rest, starts[i].env);
+        cm_program_run_terminal(cm_test_folder, line, starts[i].columns, "", &result);
         ck_assert_msg(result.status == 0, "%s", result.out);
-        ck_assert_msg(rows_at_start(columns[i]) <= 8, "%s", result.out);
+        ck_assert_msg(rows_at_start(starts[i].columns) <= 8, "%s", result.out);
         ck_assert_ptr_null(strstr(result.out, "optimizer moments"));
     }
+    ck_assert_ptr_nonnull(strstr(result.out, "max_steps=480"));
     static char log[1 << 16];
     cm_program_file(cm_test_folder, "start-0/log.txt", log, sizeof log); /* nothing is lost */
     ck_assert_ptr_nonnull(strstr(log, "optimizer moments"));
