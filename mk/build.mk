@@ -59,7 +59,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(EXTRA_FLAGS) $(call SIMD_FLAGS,$<) -MMD -MP -c $< -o $@
 
-$(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/serve.py
+$(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/serve.py
 $(BUILD)/src/cli/recipe.o: $(wildcard configs/*.json)
 
 $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp

@@ -1,4 +1,4 @@
-"""What actions and masks of an environment are as numbers. cumind puts this text between spaces.py and serve.py.
+"""What actions and masks of an environment are as numbers. cumind puts this text between spaces.py and ids.py.
 
 An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0 or 1 for each action. `turns` of them make
 one of the environment: where it has more numbers than are chosen at once.

@@ -1,4 +1,4 @@
-"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py and this one as
+"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py and this one as
 `python3 -c TEXT NAME`.
 
 NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, or the path of a file with a function
@@ -7,7 +7,6 @@ there; src/env/worker.h says how they look, and docs/ADDING_AN_ENVIRONMENT.md wh
 actions give; one that is not alive any more is played again from its seed.
 """
 import collections
-import importlib.metadata
 import importlib.util
 import inspect
 import json
@@ -89,70 +88,6 @@ def close(env):
     except Exception:
         pass  # it has no close, or it is broken: nobody needs it any more
     say_aside(b"")
-
-
-def is_of_gym(id):
-    """Whether a package that was imported for it has registered it in gym, which came before Gymnasium."""
-    registry = getattr(getattr(sys.modules.get("gym"), "envs", None), "registry", {})
-    return id in getattr(registry, "env_specs", registry)
-
-
-def registers(id):
-    """Whether an installed package says that it registers what is in the namespace of the id, and has done so now, as
-    Gymnasium saw to before 1.0."""
-    namespace, is_in_one, _ = id.partition("/")
-    if not is_in_one or ":" in namespace:
-        return False
-    found = importlib.metadata.entry_points()
-    found = found.select(group="gymnasium.envs") if hasattr(found, "select") else ()  # Python 3.9 has Gymnasium 0.29
-    plugins = [plugin for plugin in found if plugin.name == namespace]
-    for plugin in plugins:
-        called(plugin.load())
-    return bool(plugins)
-
-
-def make_of_id(name, options):
-    import gymnasium
-
-    try:
-        return gymnasium.make(name, **options)
-    except Exception:
-        package, _, id = name.rpartition(":")
-        if registers(name):
-            return gymnasium.make(name, **options)
-        if not is_of_gym(id):
-            raise
-        text = "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: import gym, %s; "
-        raise Amiss((text + "make = lambda: gym.make('%s')") % (package, id)) from None
-
-
-def argument_of(text):
-    """A number, true, false or null, also as Python writes them, or else the text as it is."""
-    words = {"True": True, "False": False, "None": None}
-    try:
-        value = words[text] if text in words else json.loads(text)
-    except ValueError:
-        return text
-    return text if isinstance(value, (str, list, dict)) else value
-
-
-def arguments_of(given):
-    """What make is called with, of "KEY=VALUE" each."""
-    pairs = [text.partition("=") for text in given]
-    for key, equals, _ in pairs:
-        if not equals or not key.isidentifier():
-            raise Amiss("arguments are written ID,KEY=VALUE,KEY=VALUE; '%.40s' is none" % key)
-    return {key: argument_of(value) for key, _, value in pairs}
-
-
-def maker_of_id(name):
-    id, *given = name.split(",")
-    options = {"disable_env_checker": True, **arguments_of(given)}
-    env = make_of_id(id, options)
-    if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
-        options.setdefault("render_mode", "ansi")
-    close(env)
-    return lambda: make_of_id(id, options)
 
 
 def load(path):
@@ -263,10 +198,11 @@ class Instance:
     """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it;
     `seen`: its observation; `chosen`: numbers of an action that is not complete."""
 
-    def __init__(self, make):
+    def __init__(self, make, seed=0):
         self.key, self.asked, self.chance = None, 0, Chance()
         self.seen, self.chosen = b"", []
         self.chance.enter()
+        self.chance.seed(seed)
         env = make()
         if inspect.isclass(env) or not (hasattr(env, "reset") and hasattr(env, "step")):
             raise Amiss("make() returns %.80r, no environment with reset and step" % (env,))
@@ -402,13 +338,15 @@ class Host:
         instance.seen = numbers
         return self.pack(instance, reward, player, bool(terminated), bool(truncated), mask)
 
-    def take(self):
-        """An instance to reset."""
+    def take(self, seed):
+        """An instance to reset; what is made for this episode alone may draw from its seed as it is made."""
+        if self.is_fresh or not self.reusable:
+            return Instance(self.make, seed)
         if self.live and not self.free:
             oldest = next(iter(self.live.values()))
             if self.asked - oldest.asked > STALE:
                 self.leave(self.live.pop(oldest.key))
-        return self.free.pop() if self.free and not self.is_fresh else Instance(self.make)
+        return self.free.pop() if self.free else Instance(self.make)
 
     def leave(self, instance):
         """Its episode is over, or nobody needs it any more."""
@@ -430,7 +368,7 @@ class Host:
     def reset(self, seed):
         """A new episode: (instance, whether it has ended, bytes of what it gives)."""
         self.doing = "reset"
-        instance = self.take()
+        instance = self.take(seed)
         outcome = instance.reset(seed)
         return instance, False, self.reply(instance, *outcome)
 

@@ -1,4 +1,4 @@
-"""What observations of an environment are as numbers. cumind puts this text in front of actions.py and serve.py.
+"""What observations of an environment are as numbers. cumind puts this text in front of actions.py, ids.py and serve.py.
 
 An observation is float32, or bytes that each stand for `unit`, of up to three dimensions: [numbers], or
 [height, width, channels] of a picture.
@@ -79,10 +79,12 @@ def count_of(shape):
 
 
 def kind_of(space):
-    """The name of a space's class, or of the one of these that it is derived from."""
+    """The name of a space's class, or of the one of these that it is derived from, or that has what it has."""
     names = [c.__name__ for c in type(space).__mro__]
     known = ("Discrete", "MultiDiscrete", "MultiBinary", "Box", "Dict", "Tuple")
-    return next((name for name in names if name in known), names[0])
+    alike = (("nvec", "MultiDiscrete"), ("spaces", "Dict"), ("n", "Discrete"), ("high", "Box"))
+    like = next((name for has, name in alike if hasattr(space, has) and names[0].endswith("Space")), names[0])
+    return next((name for name in names if name in known), like)
 
 
 Discrete = collections.namedtuple("Discrete", "n start")  # a part of MultiDiscrete

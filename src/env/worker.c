@@ -19,13 +19,14 @@
 #include "core/log.h"
 #include "env/printed.h"
 
-/* The text of spaces.py and, behind it, actions.py and serve.py. */
+/* The text of spaces.py and, behind it, actions.py, ids.py and serve.py. */
 __asm__(".pushsection .rodata\n"
         ".hidden cm_serve_text\n"
         ".global cm_serve_text\n"
         "cm_serve_text:\n"
         ".incbin \"src/env/spaces.py\"\n"
         ".incbin \"src/env/actions.py\"\n"
+        ".incbin \"src/env/ids.py\"\n"
         ".incbin \"src/env/serve.py\"\n"
         ".byte 0\n"
         ".popsection\n");

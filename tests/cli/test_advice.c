@@ -124,11 +124,14 @@ static const struct {
     {"gymnasium:minigrid:MiniGrid-Empty-8x8-v0", "No module named 'minigrid'"},
     {"gymnasium:old_ones:Old-v0",
      "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: "
-     "import gym, old_ones; make = lambda: gym.make('Old-v0')\n"},
+     "import gym, old_ones; make = lambda: gym.make('Old-v0', disable_env_checker=True)\n"},
     {"gymnasium:Own-v0", "NameNotFound: none; one that a package registers is written gymnasium:PACKAGE:Own-v0\n"},
     {"gymnasium:Own/Breakout-v0",
      "NameNotFound: none; one that a package registers is written gymnasium:PACKAGE:Own/Breakout-v0\n"},
-    {"gymnasium:walk:Own-v0", "NameNotFound: none\n"},
+    {"gymnasium:walk:Own-v0", "NameNotFound: none; walk registers nothing in Gymnasium: name a file of your own with "
+                              "make(), which returns one\n"},
+    {"gymnasium:kinds:Snek-v0", "NameNotFound: none; kinds registers Sneak-v0, "},
+    {"gymnasium:kinds:Snek-v0", ", Hex-v0 and 1 more\n"},
     {"gymnasium:own-ones:Own-v0",
      "; modules have underscores in their names: cumind train gymnasium:own_ones:Own-v0\n"}};
 
@@ -137,7 +140,10 @@ START_TEST(what_is_not_installed_is_named_with_its_package) {
     char line[256];
     write_package("gym", "class envs:\n    registry = {}\n");
     write_package("old_ones", "import gym\ngym.envs.registry['Old-v0'] = None\n");
-    write_package("gymnasium", "import importlib\n"
+    write_package("kinds", "import gymnasium\n"
+                           "gymnasium.registry.update(dict.fromkeys(f'{k}-v0' for k in "
+                           "('Hex', 'Snake', 'Snakes', 'Sneak', 'Sne', 'Zzz')))\n");
+    write_package("gymnasium", "import importlib\nregistry = {}\n"
                                "class NameNotFound(Exception):\n    pass\n"
                                "def make(name, **options):\n"
                                "    if ':' in name:\n        importlib.import_module(name.split(':')[0])\n"

@@ -343,6 +343,29 @@ START_TEST(episodes_may_have_objects_of_their_own) {
 }
 END_TEST
 
+/* What is drawn before any reset, as a world that each episode shares with no other. */
+START_TEST(an_object_of_one_episode_draws_from_its_seed_as_it_is_made) {
+    static const char text[] = "import random\n"
+                               "class World:\n"
+                               "    actions, max_steps = 2, 3\n"
+                               "    def __init__(self): self.world = random.random()\n"
+                               "    def reset(self): return [self.world]\n"
+                               "    def step(self, action): return [self.world], 0.0, False\n";
+    cm_env_params params = cm_env_params_default();
+    params.fresh = true;
+    float world[3];
+    cm_env env;
+    must_equal(cm_env_open(&env, write_text("world.py", text), &params), CM_OK);
+    char *state = calloc(1, env.spec.state_size);
+    for (int i = 0; i < 3; i++) {
+        cm_env_reset(&env, state, (uint64_t)(i % 2));
+        cm_env_observe(&env, state, &world[i]);
+    }
+    must(world[0] != world[1] && world[0] == world[2]);
+    free(state);
+}
+END_TEST
+
 START_TEST(what_is_no_environment_is_refused_in_one_line) {
     expect_refused("nowhere.py", "nowhere.py: there is no such file; if it has moved, say where it is with --set");
     expect_refused(write_text("none.py", "x = 1\n"), "none.py: needed is one class with reset and step");
@@ -755,6 +778,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, what_instances_share_is_found_by_the_trial);
     tcase_add_test(tcase, a_process_that_render_ends_is_replaced);
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
+    tcase_add_test(tcase, an_object_of_one_episode_draws_from_its_seed_as_it_is_made);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, what_make_returns_is_an_environment);

@@ -316,6 +316,19 @@ START_TEST(pictures_and_few_numbers_are_one_picture) {
 }
 END_TEST
 
+/* As those are that packages bring along, to need no other one. */
+START_TEST(spaces_of_other_classes_are_what_they_have) {
+    cm_env env;
+    open_named(write_text("alike.py", "class DiscreteSpace:\n  def __init__(s, n): s.n = n\n"
+                                      "class E:\n  max_steps, action_space, observation_space = 9, DiscreteSpace(3), "
+                                      "DiscreteSpace(4)\n"
+                                      "  def reset(s): return 1\n"
+                                      "  def step(s, a): return 2, 0.0, False\n"),
+               &env);
+    must(env.spec.actions == 3 && env.spec.observation_size == 4);
+}
+END_TEST
+
 START_TEST(numbers_beyond_65536_are_refused_where_they_are_no_picture) {
     cm_env env;
     must(cm_env_open(&env, write_text("long.py", COUNTS("Dict(a=Box(), b=Box())", "{'a': [0.0] * 65536, 'b': [0.0]}")),
@@ -356,6 +369,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, whole_numbers_are_scaled_by_their_bounds);
     tcase_add_test(tcase, pictures_of_floats_get_their_channels_last_and_it_is_said);
     tcase_add_test(tcase, pictures_and_few_numbers_are_one_picture);
+    tcase_add_test(tcase, spaces_of_other_classes_are_what_they_have);
     tcase_add_test(tcase, numbers_beyond_65536_are_refused_where_they_are_no_picture);
     tcase_add_test(tcase, whole_numbers_that_float32_merges_are_told);
     suite_add_tcase(suite, tcase);
