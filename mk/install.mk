@@ -53,6 +53,9 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/gpu docs/gpu/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/pictures docs/pictures/*.svg
 
+headers: ## lists the headers that install copies, a line each
+	@scripts/list_headers $(filter %.h,$(PUBLIC))
+
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc
 	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
@@ -63,4 +66,4 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist
 	git archive --prefix=$(DIST)/ -o dist/$(DIST).tar.gz HEAD
 	@echo dist/$(DIST).tar.gz
-.PHONY: docs pictures install uninstall dist
+.PHONY: docs pictures install uninstall dist headers
