@@ -19,7 +19,12 @@ static const struct kit gymnasium = {"", NULL, "gymnasium"}, box2d = {"", NULL, 
                         mujoco = {"", NULL, "\"gymnasium[mujoco]\""}, atari = {"ale_py:ALE/", "-v5", "ale-py"},
                         minigrid = {"minigrid:", NULL, "minigrid"}, highway = {"highway_env:", NULL, "highway-env"},
                         minatar = {"MinAtar/", NULL, "minatar"},
-                        flappy = {"flappy_bird_gymnasium:", NULL, "flappy-bird-gymnasium"};
+                        flappy = {"flappy_bird_gymnasium:", NULL, "flappy-bird-gymnasium"},
+                        popgym = {"popgym:", NULL, "popgym"}, panda = {"panda_gym:", NULL, "panda-gym"},
+                        robotics = {"gymnasium_robotics:", NULL, "gymnasium-robotics"},
+                        pusht = {"gym_pusht:gym_pusht/", NULL, "gym-pusht"},
+                        pyflyt = {"PyFlyt.gym_envs:PyFlyt/", NULL, "PyFlyt"},
+                        vizdoom = {"vizdoom.gymnasium_wrapper:", NULL, "vizdoom"};
 
 static const struct id {
     const char *name; /* without its version */
@@ -68,10 +73,9 @@ static const struct id {
 
 /* Ids that a kit has by the dozen: how they begin. */
 static const struct id families[] = {
-    {"ALE/", &atari},
-    {"MiniGrid-", &minigrid},
-    {"BabyAI-", &minigrid},
-    {"MinAtar/", &minatar},
+    {"ALE/", &atari},     {"MiniGrid-", &minigrid}, {"BabyAI-", &minigrid},    {"MinAtar/", &minatar},
+    {"popgym-", &popgym}, {"Panda", &panda},        {"PointMaze_", &robotics}, {"AntMaze_", &robotics},
+    {"Fetch", &robotics}, {"gym_pusht/", &pusht},   {"PyFlyt/", &pyflyt},      {"Vizdoom", &vizdoom},
 };
 
 enum { IDS = sizeof ids / sizeof *ids, ID = 64 };

@@ -1,6 +1,6 @@
-/* A process beside this one that plays environments written in Python (spaces.py, actions.py, ids.py and serve.py, whose texts
- * are part of the program): requests and replies over a socket. Numbers are those of this machine, without padding in
- * between. */
+/* A process beside this one that plays environments written in Python (spaces.py, actions.py, ids.py and serve.py,
+ * whose texts are part of the program): requests and replies over a socket. Numbers are those of this machine, without
+ * padding in between. */
 #ifndef CM_ENV_WORKER_H
 #define CM_ENV_WORKER_H
 

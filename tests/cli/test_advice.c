@@ -26,6 +26,10 @@ static const struct {
     {"train MinAtar/Breakout-v1", "cumind train gymnasium:MinAtar/Breakout-v1 (it needs pip install minatar)\n"},
     {"train FlappyBird-v0",
      "cumind train gymnasium:flappy_bird_gymnasium:FlappyBird-v0 (it needs pip install flappy-bird-gymnasium)\n"},
+    {"train PointMaze_UMaze-v3",
+     "cumind train gymnasium:gymnasium_robotics:PointMaze_UMaze-v3 (it needs pip install gymnasium-robotics)\n"},
+    {"train PyFlyt/QuadX-Hover-v4",
+     "cumind train gymnasium:PyFlyt.gym_envs:PyFlyt/QuadX-Hover-v4 (it needs pip install PyFlyt)\n"},
     {"train own:Own-v0", "own:Own-v0: write gymnasium:own:Own-v0\n"}, /* as gymnasium.make has it */
     {"train gymnasium/Own-v0", "gymnasium/Own-v0: write gymnasium:Own-v0\n"},
     {"train Own/Breakout-v0",
