@@ -191,7 +191,7 @@ static void write_support(const char *key, const cm_env_spec *spec, const cm_env
 /* Rare rewards, and more so what chance brings, take the longer to learn the longer episodes are. */
 static void write_length(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]) {
     const bool chance = seen->has_chance;
-    const double episodes = chance ? 3000.0 : 400.0, least = chance ? 300000.0 : 60000.0,
+    const double episodes = chance ? 3000.0 : 600.0, least = chance ? 300000.0 : 60000.0,
                  most = chance ? 600000.0 : 200000.0;
     (void)key;
     snprintf(text, 16, "%.0f", fmax(least, fmin(most, episodes * spec->max_steps)));

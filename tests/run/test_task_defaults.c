@@ -108,7 +108,7 @@ START_TEST(settings_follow_the_time_limit) {
     limit = 250;
     apply(&grid, 1, NULL);
     ck_assert_double_eq(c.replay.discount, 0.98);
-    ck_assert_int_eq(c.run.env_steps, 100000);
+    ck_assert_int_eq(c.run.env_steps, 150000);
     apply(&cliff, 1, NULL);
     ck_assert_int_eq(c.env.max_steps, 0); /* its own */
     limit = 10000;
