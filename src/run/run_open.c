@@ -149,6 +149,15 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     return cm_run_make_parts(run);
 }
 
+/* What large pictures need more than all else; where that is not said yet. */
+static cm_status advise_of_pictures(const cm_run *run, cm_status status) {
+    const cm_env_spec *spec = &run->session->env.spec;
+    const bool is_large = spec->rank == 3 && spec->observation_size >= LARGE_PICTURE;
+    if (status != CM_ERR_MEMORY || !is_large || strstr(cm_error_message(), "smaller pictures")) return status;
+    return cm_fail(status, "%s; smaller pictures (84 x 84) than those of %d x %d x %d take a fraction",
+                   cm_error_message(), (int)spec->shape[0], (int)spec->shape[1], (int)spec->shape[2]);
+}
+
 static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
     CM_TRY(cm_json_writer_create(2, json));
     CM_TRY(cm_config_write(config, *json));
@@ -338,7 +347,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);
     if (request->resume) CM_TRY(look_at_checkpoint(run, request));
-    CM_TRY(open_engine(run, request));
+    CM_TRY(advise_of_pictures(run, open_engine(run, request)));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
     CM_TRY(cm_run_count(run));

@@ -108,6 +108,19 @@ START_TEST(a_configuration_of_a_wide_network_is_held_against_the_file_first) {
 }
 END_TEST
 
+START_TEST(pictures_that_need_too_much_are_told_to_be_smaller) {
+    static const char text[] = "row = [[0.0]] * 200\n"
+                               "class Eye:\n    actions, max_steps = 2, 9\n"
+                               "    def reset(self): return [row] * 200\n"
+                               "    def step(self, action): return [row] * 200, 0.0, False\n";
+    char path[640];
+    snprintf(path, sizeof path, "%s/eye.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    run("train --env ./eye.py --set memory_steps=100000000 --set num_envs=1 --env-steps 64");
+    cm_program_expect_error(&result, 1, "; smaller pictures (84 x 84) than those of 200 x 200 x 1 take a fraction");
+}
+END_TEST
+
 /* Puts a frame of 1 GiB of zeros into the run, as a segment of its replay or its state: some 100 kB. */
 static void put_bomb(const char *prefix) {
     enum { HEADER = 64, PART = 1 << 20, PARTS = 1024 };
@@ -225,6 +238,7 @@ int main(void) {
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(c, a_configuration_of_a_wide_network_is_held_against_the_file_first);
+    tcase_add_test(c, pictures_that_need_too_much_are_told_to_be_smaller);
     tcase_add_loop_test(c, what_unpacks_to_more_than_the_replay_is_refused_before_it_does, 0, 2);
     tcase_add_test(c, a_plan_beyond_the_limit_is_refused_before_it_costs_memory);
     tcase_add_test(c, what_a_process_may_take_is_told_and_judged);
