@@ -111,6 +111,18 @@ static void copy_weights(cm_mirror *mirror, const cm_device *device, const float
     ck_assert_int_eq(cm_mirror_push(mirror), CM_OK);
 }
 
+/* What lies between the parameters of a block is nothing that a kernel may use. */
+static void fill_gaps(float *parameters, const cm_param_table *table) {
+    size_t end = 0;
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        if (p->state) continue;
+        for (; end < p->offset; end++) parameters[end] = NAN;
+        end = p->offset + p->count;
+    }
+    for (; end < table->parameters; end++) parameters[end] = NAN;
+}
+
 void infer_bench_open(infer_bench *b, cm_backend *backend, cm_network_config config) {
     *b = (infer_bench){.backend = backend};
     cm_test_network_open(&b->network, &config, "ref", 3);
@@ -125,6 +137,7 @@ void infer_bench_open(infer_bench *b, cm_backend *backend, cm_network_config con
         const cm_param *p = &table->param[i];
         for (size_t k = 0; p->state && k < p->count; k++) b->network.state[p->offset + k] += cm_rng_uniform(&rng);
     }
+    fill_gaps(b->network.parameters, table);
     copy_weights(&b->parameters, backend->device, b->network.parameters, table->parameters);
     copy_weights(&b->state, backend->device, b->network.state, table->states);
     ck_assert_int_eq(cm_stream_open(backend, &b->stream), CM_OK);
