@@ -17,7 +17,13 @@ typedef enum cm_device_type {
     CM_DEVICE_TYPE_GPU,
     CM_DEVICE_TYPE_TPU
 } cm_device_type;
-typedef enum cm_backend_choice { CM_BACKEND_AUTO, CM_BACKEND_REF, CM_BACKEND_CPU, CM_BACKEND_CUDA } cm_backend_choice;
+typedef enum cm_backend_choice {
+    CM_BACKEND_AUTO,
+    CM_BACKEND_REF,
+    CM_BACKEND_CPU,
+    CM_BACKEND_CUDA,
+    CM_BACKEND_CHOICES
+} cm_backend_choice;
 
 typedef struct cm_run_options {
     /* Training */

@@ -67,6 +67,7 @@ static cm_status check_environment(const cm_env_options *o, const cm_env_spec *s
 
 static const char *backend_name(const cm_run_options *o) {
     static const char *const names[] = {"auto", "ref", "cpu", "cuda"};
+    _Static_assert(sizeof names / sizeof *names == CM_BACKEND_CHOICES, "a name for each choice");
     if (o->backend != CM_BACKEND_AUTO) return names[o->backend];
     if (o->device_type == CM_DEVICE_TYPE_CPU) return "cpu";
     if (o->device_type == CM_DEVICE_TYPE_GPU) return "cuda";
