@@ -26,6 +26,7 @@
 #include "backend/cuda/tower.h"
 #include "backend/ref/ref.h"
 #include "support/compiled.h"
+#include "support/fenced.h"
 #include "support/lanes.h"
 
 int cuda_cpu_launches;
@@ -452,7 +453,7 @@ static cm_status run(cm_stream *stream, const cm_call *call) {
 
 const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
-    .device = &cm_device_cpu,
+    .device = &fenced_device,
     .narrow = true,
     .lanes = CM_CALL_LANES,
     .open = open_state,
@@ -475,7 +476,7 @@ const cm_backend_class cuda_cpu_class = {
 };
 
 void cuda_cpu_open(cm_backend *backend) {
-    *backend = (cm_backend){.kind = &cuda_cpu_class, .device = &cm_device_cpu};
+    *backend = (cm_backend){.kind = &cuda_cpu_class, .device = &fenced_device};
     ck_assert_int_eq(open_state(backend), CM_OK);
 }
 
