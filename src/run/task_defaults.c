@@ -121,7 +121,7 @@ static const cm_task_row rows[] = {
      is_long_listed_toll,
      false,
      {{"policy", "muzero"},
-      {"env_steps", "250000"},
+      {"env_steps", "400000"},
       {"td_steps", "3"},
       {"random_move_probability", "0.5"},
       {"random_move_steps", "1"},
