@@ -38,7 +38,7 @@ def said_of(package, id, known):
 def make_of_id(name, options):
     import gymnasium
 
-    before = set(gymnasium.registry)
+    before = set(getattr(gymnasium, "registry", ()))
     try:
         return gymnasium.make(name, **options)
     except Exception as error:
@@ -51,7 +51,7 @@ def make_of_id(name, options):
             raise Amiss(text % (package, id)) from None
         if not package or isinstance(error, ImportError) or "NotFound" not in type(error).__name__:
             raise
-        known = set(gymnasium.registry) - before
+        known = set(getattr(gymnasium, "registry", ())) - before
         raise Amiss("%s: %s; %s" % (type(error).__name__, error, said_of(package, id, known))) from None
 
 

@@ -163,7 +163,7 @@ START_TEST(an_error_of_the_environment_keeps_what_was_learnt) {
                                "  def reset(self, seed):\n    self.seen = seed % 7\n    return [self.seen]\n"
                                "  def step(self, action):\n    if os.path.exists('late.stop'):\n"
                                "      with open('late.stop', 'ab') as file: file.write(b'x')\n"
-                               "      if os.path.getsize('late.stop') > 3600: raise OSError('connection lost')\n"
+                               "      if os.path.getsize('late.stop') > 5360: raise OSError('connection lost')\n"
                                "    self.seen = (self.seen * 3 + action) % 7\n    return [self.seen], 1.0, False\n";
     const char *const overlap = _i ? "on" : "off";
     static const char command[] = "train --quiet --set env_name=./late.py --set num_envs=4 --set overlap=%s" SMALL
