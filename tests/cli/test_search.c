@@ -185,13 +185,15 @@ START_TEST(an_interrupt_answers_by_the_simulations_so_far) {
     }
     cm_json_doc *docs[100];
     double visits[9], sum = 0.0;
-    ck_assert_int_eq(interrupt_search("--simulations 65536 --json"), read_answers(docs, 100));
+    const int done = interrupt_search("--simulations 65536 --json");
+    ck_assert_int_eq(read_answers(docs, 100), done);
     const cm_json *first = cm_json_root(docs[0]);
     numbers(first, "visits", 9, visits);
     for (int a = 0; a < 9; a++) sum += visits[a];
     ck_assert(sum >= 1.0 && sum < 65536.0);
     ck_assert_double_eq(visits[(int)cm_json_number(cm_json_get(first, "action"), 0)] > 0.0, 1.0);
     ck_assert_ptr_nonnull(cm_json_get(first, "interrupted"));
+    for (int i = 0; i < done; i++) cm_json_free(docs[i]);
 }
 END_TEST
 
