@@ -72,8 +72,9 @@ typedef struct optimizer {
 
 /* The type of products, of which only muon's steps have some; float32 if nothing is said. */
 static cm_status read_compute(const cm_json *node, cm_dtype *out) {
-    static const char *const types[] = {"float32", "bfloat16", "float16", NULL};
-    int type = 0;
+    const char *types[CM_PRODUCT_TYPES + 1] = {NULL};
+    int type = CM_F32;
+    for (int i = 0; i < CM_PRODUCT_TYPES; i++) types[i] = cm_dtype_name((cm_dtype)i);
     if (cm_json_get(node, "compute")) CM_TRY(cm_case_choice(node, "compute", types, &type));
     *out = (cm_dtype)type;
     return CM_OK;

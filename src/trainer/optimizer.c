@@ -145,8 +145,9 @@ static cm_status prepare(cm_optimizer *o) {
     o->gradient = o->factor = o->config.parameters; /* some address */
     for (int worker = 0; worker < cm_pool_size(o->config.pool); worker++)
         for (int i = 0; i < o->range_count; i++) {
+            if (!o->ranges[i].rows) continue;
             cm_call call = step_of(o, &o->ranges[i]);
-            if (o->ranges[i].rows) CM_TRY(cm_call_prepare(o->config.streams[worker], &call));
+            CM_TRY(cm_call_prepare(o->config.streams[worker], &call));
         }
     return CM_OK;
 }
