@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/hash.h"
 
 enum { ENTRIES = 1 << 16, PROBES = 8 };
 
@@ -52,8 +53,7 @@ size_t cm_exact_bytes(const cm_exact *x, int lanes) {
 /* ---- the memo ---- */
 
 static uint64_t hash_of(const uint8_t *bytes, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the upper bits are folded in where it is used */
-    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    const uint64_t hash = cm_hash(CM_HASH_BEGIN, bytes, size);
     return hash ^ hash >> 32;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/retry.h"
 
@@ -36,12 +37,7 @@ typedef struct printed {
     unsigned count;
 } printed;
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *line) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *line; line++) hash = (hash ^ (unsigned char)*line) * 0x100000001b3u;
-    return hash;
-}
+static uint64_t hash_of(const char *line) { return cm_hash(CM_HASH_BEGIN, line, strlen(line)); }
 
 static bool is_known(const printed *p, const char *line) {
     const uint64_t hash = hash_of(line);

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/hash.h"
 
 #define MOST_SECONDS 1.0
 
@@ -23,13 +24,6 @@ typedef struct survey {
     cm_env_survey *seen;
 } survey;
 
-/* FNV-1a. */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static bool is_onehot(const float *numbers, int count) {
     int ones = 0;
     for (int i = 0; i < count; i++) {
@@ -44,7 +38,7 @@ static uint64_t observe(survey *s) {
     const int size = s->env->spec.observation_size;
     cm_env_observe(s->env, s->state, s->observation);
     s->seen->is_onehot &= is_onehot(s->observation, size);
-    return mix(0xcbf29ce484222325u, s->observation, (size_t)size * sizeof(float));
+    return cm_hash(CM_HASH_BEGIN, s->observation, (size_t)size * sizeof(float));
 }
 
 static void begin(survey *s, uint64_t seed) {
@@ -79,11 +73,11 @@ static void note(survey *s, const cm_env_outcome *out) {
 
 static cm_status step(survey *s, int action) {
     cm_env_outcome out = {0};
-    tale now = {.before = mix(s->past, &action, sizeof action)};
+    tale now = {.before = cm_hash(s->past, &action, sizeof action)};
     CM_TRY(cm_env_step(s->env, s->state, action, &out));
     now.after = observe(s);
-    s->past = s->seen->is_onehot ? now.after : mix(now.before, &now.after, sizeof now.after);
-    now.after = mix(mix(now.after, &out.reward, sizeof out.reward), &out.terminated, sizeof out.terminated);
+    s->past = s->seen->is_onehot ? now.after : cm_hash(now.before, &now.after, sizeof now.after);
+    now.after = cm_hash(cm_hash(now.after, &out.reward, sizeof out.reward), &out.terminated, sizeof out.terminated);
     if (s->seen->steps < CM_ENV_SURVEY_STEPS) {
         s->seen->has_chance |= is_told_otherwise(s, now);
         s->tales[s->seen->steps] = now;

@@ -1,6 +1,8 @@
 /* Initial parameters (networks 0.1). */
 #include <math.h>
+#include <string.h>
 
+#include "core/hash.h"
 #include "core/rng.h"
 #include "network/network.h"
 
@@ -27,11 +29,7 @@ static void fill(const cm_param *p, int fan_in, cm_rng *rng, float *out) {
 }
 
 /* Keyed by the name, so that a layer's start does not depend on what else the network has. */
-static uint64_t name_hash(const char *name) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
-}
+static uint64_t name_hash(const char *name) { return cm_hash(CM_HASH_BEGIN, name, strlen(name)); }
 
 void cm_network_initialise(const cm_network *network, uint64_t seed, float *parameters, float *state) {
     const cm_param_table *table = cm_network_parameters(network);
