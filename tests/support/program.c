@@ -32,7 +32,18 @@ static void become(const char *arguments) {
     _exit(127);
 }
 
+/* What an earlier program has printed there is not taken for what this one prints. */
+static void forget_printed(const char *where) {
+    static const char *const names[] = {"out.txt", "err.txt"};
+    char path[PATH_MAX];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", where, names[i]);
+        unlink(path);
+    }
+}
+
 static pid_t start(const char *where, const char *arguments, const char *input, bool is_job) {
+    forget_printed(where);
     pid_t child = fork();
     if (child != 0) return child;
     if (is_job) setpgid(0, 0);
