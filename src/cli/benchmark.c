@@ -27,6 +27,7 @@ static const part parts[] = {
     {"graph", cm_benchmark_graph, "us per update"},
 };
 enum { PARTS = (int)(sizeof parts / sizeof *parts) };
+static const char scaling[] = "scaling"; /* the part that has to be asked for */
 
 void cm_benchmark_put(cm_benchmark_result *result, const char *key, double value) {
     result->number[result->count].key = key;
@@ -115,10 +116,10 @@ static cm_status check_environment(const cm_arguments *a, const cm_benchmark *b)
 
 /* A part is measured on the CPU unless something else is asked for; ranks where a training of theirs would be. */
 static cm_status open_backend(cm_benchmark *b, cm_comm *comm) {
-    const char *const backends[] = {"cpu", "ref", "cpu", "cuda"};
-    char no_gpu[CM_SESSION_WHY];
+    char no_gpu[CM_SESSION_WHY], backend[CM_OPTION_WORD];
     if (comm) return cm_session_backend(&b->configuration.run, comm, no_gpu, &b->backend);
-    return cm_backend_open(backends[b->configuration.run.backend], &b->backend);
+    cm_config_word(b->config, "backend", backend);
+    return cm_backend_open(strcmp(backend, "auto") == 0 ? "cpu" : backend, &b->backend);
 }
 
 static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) {
@@ -235,13 +236,19 @@ static cm_status check_env_flag(const cm_arguments *a) {
 static cm_status run(cm_arguments *arguments) {
     cm_benchmark b;
     CM_TRY(check_env_flag(arguments));
-    if (arguments->positional_count && strcmp(arguments->positional[0], "scaling") == 0) {
+    if (arguments->positional_count && strcmp(arguments->positional[0], scaling) == 0) {
         return cm_benchmark_scaling(arguments);
     }
     cm_status status = cm_benchmark_open(arguments, NULL, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
     cm_benchmark_close(&b);
     return cm_memory_advise(status, "lower --batch or --simulations");
+}
+
+static void list_parts(cm_text *text) {
+    cm_text_add(text, "\n\nParts are ");
+    for (int i = 0; i < PARTS; i++) cm_text_add(text, "%s, ", parts[i].name);
+    cm_text_add(text, "and %s.", scaling);
 }
 
 static const cm_flag flags[] = {
@@ -270,8 +277,7 @@ const cm_command cm_command_benchmark = {
     .about = "time a part, or all, and set it beside the machine's matmul speed",
     .positional = "[PART]",
     .details =
-        "Parts are matmul, inference, search, tree, act, train, env, replay, graph and scaling. Figures are medians "
-        "over rounds. Parts that do matrix products also say what share of the speed of large "
+        "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.\n\n"
         "act is self-play of env_name as configured, with --batch environments and fresh weights: searches, steps of "
         "the environments, and what goes to the replay; share_of_searches is how much of the time goes to the first, "
@@ -297,6 +303,7 @@ const cm_command cm_command_benchmark = {
         "the ranks that it finds, "
         "and "
         "prints JSON.",
+    .list = list_parts,
     .flags = flags,
     .examples = "  cumind benchmark search --dtype bfloat16\n  cumind benchmark tree --actions 82 --json\n"
                 "  cumind benchmark scaling --num-devices 4 --oversubscribe\n",

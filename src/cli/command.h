@@ -10,6 +10,7 @@
 #include <linux/limits.h>
 
 #include "core/status.h"
+#include "core/text.h"
 #include "distributed/comm.h"
 
 #ifdef __cplusplus
@@ -31,11 +32,12 @@ typedef struct cm_flag {
 typedef struct cm_arguments cm_arguments;
 
 typedef struct cm_command {
-    const char *name, *about; /* about: one line without a full stop */
-    const char *positional;   /* "DIR": one, "DIR...": many; "" if it takes none */
-    const char *details;      /* further paragraphs, "" if none */
-    const cm_flag *flags;     /* ends with a row whose name is NULL */
-    const char *examples;     /* lines "command    # what it does", "" if none */
+    const char *name, *about;    /* about: one line without a full stop */
+    const char *positional;      /* "DIR": one, "DIR...": many; "" if it takes none */
+    const char *details;         /* further paragraphs, "" if none */
+    void (*list)(cm_text *text); /* adds the last one, of what a table holds; NULL: none */
+    const cm_flag *flags;        /* ends with a row whose name is NULL */
+    const char *examples;        /* lines "command    # what it does", "" if none */
     cm_status (*run)(cm_arguments *arguments);
     bool fits_task; /* its configuration is for a new run, whose task is played for defaults (cli/fit.h) */
 } cm_command;

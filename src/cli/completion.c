@@ -3,10 +3,34 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/curves.h"
+#include "run/configuration.h"
 
 static void put_flags(const cm_command *command) {
     for (const cm_flag *flag = command->flags; flag->name; flag++) printf(" %s", flag->name);
     printf(" --help");
+}
+
+/* "a|b" as "a b". */
+static void put_words(const char *flag, const char *choices) {
+    printf("        %s) words=\"", flag);
+    for (const char *c = choices; *c; c++) putchar(*c == '|' ? ' ' : *c);
+    printf("\" ;;\n");
+}
+
+/* The words of flags that stand for a key, or have a list of their own. */
+static cm_status put_choices(void) {
+    static const struct { const char *flag, *key; } keys[] = {{"--backend", "backend"}, {"--dtype", "model_dtype"}};
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    const cm_option *row;
+    CM_TRY(cm_configuration_create(&configuration, &config));
+    for (int i = 0; (row = cm_config_row(config, i)) != NULL; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (strcmp(row->key, keys[k].key) == 0) put_words(keys[k].flag, row->choices);
+    cm_config_destroy(config);
+    put_words("--over", CM_CURVES_OVER("|"));
+    return CM_OK;
 }
 
 static cm_status run_completion(cm_arguments *arguments) {
@@ -27,10 +51,9 @@ static cm_status run_completion(cm_arguments *arguments) {
         printf("\" ;;\n");
     }
     printf("        esac\n    fi\n"
-           "    case \"$previous\" in\n"
-           "        --backend) words=\"auto cpu ref cuda\" ;;\n"
-           "        --dtype) words=\"float32 bfloat16 float16\" ;;\n"
-           "        --policy) words=\"muzero gumbel_muzero\" ;;\n"
+           "    case \"$previous\" in\n");
+    CM_TRY(put_choices());
+    printf("        --policy) words=\"muzero gumbel_muzero\" ;;\n"
            "        --include) words=\"random perfect mcts:\" ;;\n"
            "        --opponent) [ \"${COMP_WORDS[1]}\" = eval ] && words=\"random perfect mcts: all\" ;;\n"
            "        --run|--resume|--init-from|--replay-from) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"

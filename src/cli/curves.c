@@ -92,11 +92,11 @@ static void set_over(request *asked, const char *name) {
 }
 
 static cm_status read_request(cm_arguments *arguments, request *out) {
-    static const char *const over[] = {"env_steps", "updates", "episodes", "iteration", "seconds"};
-    int choice = 0;
+    const char *over = cm_argument(arguments, "--over");
+    int choice;
     *out = (request){.folders = arguments->positional, .folder_count = arguments->positional_count};
-    CM_TRY(cm_argument_choice(arguments, "--over", "env_steps|updates|episodes|iteration|seconds", &choice));
-    set_over(out, over[choice]);
+    CM_TRY(cm_argument_choice(arguments, "--over", CM_CURVES_OVER("|"), &choice));
+    set_over(out, over ? over : "env_steps");
     CM_TRY(read_metrics(arguments, out));
     if (out->folder_count > 0 && cm_argument_given(arguments, "--run")) {
         return cm_fail(CM_ERR_INPUT, "plot: %s and --run both name a run; leave one out", out->folders[0]);

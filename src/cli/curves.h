@@ -12,6 +12,9 @@ extern "C" {
 
 enum { CM_CURVES_LABEL = 128 };
 
+/* The numbers of metrics that --over may name, with `between` between them. */
+#define CM_CURVES_OVER(between) "env_steps" between "updates" between "episodes" between "iteration" between "seconds"
+
 typedef struct cm_curves {
     cm_curve curve[CM_PLOT_SERIES]; /* owned */
     char label[CM_PLOT_SERIES][CM_CURVES_LABEL];

@@ -41,6 +41,14 @@ static void put_flag(const cm_flag *flag, int columns, FILE *out) {
     cm_text_print(out, columns, flag->help, indent, indent);
 }
 
+static const char *details_of(const cm_command *command) {
+    static cm_text text;
+    cm_text_clear(&text);
+    cm_text_add(&text, "%s", command->details);
+    if (command->list) command->list(&text);
+    return text.bytes;
+}
+
 void cm_help_command(const cm_command *command, FILE *out) {
     const int columns = columns_of_stdout(command);
     fprintf(out, "%s: ", command->name);
@@ -50,7 +58,7 @@ void cm_help_command(const cm_command *command, FILE *out) {
     fputc('\n', out);
     if (*command->details) {
         fputc('\n', out);
-        cm_text_print(out, columns, command->details, 0, 0);
+        cm_text_print(out, columns, details_of(command), 0, 0);
     }
     if (command->flags[0].name) fputs("\nFlags:\n", out);
     for (const cm_flag *flag = command->flags; flag->name; flag++) put_flag(flag, columns, out);
@@ -110,7 +118,7 @@ void cm_help_man(const cm_command *command, FILE *out) {
     fputc('\n', out);
     if (*command->details) {
         fputs(".SH DESCRIPTION\n", out);
-        put_roff(out, command->details);
+        put_roff(out, details_of(command));
         fputc('\n', out);
     }
     if (command->flags[0].name) fputs(".SH OPTIONS\n", out);

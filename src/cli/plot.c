@@ -101,11 +101,17 @@ static cm_status run_plot(cm_arguments *arguments) {
     return status;
 }
 
+static void list_metrics(cm_text *text) {
+    int count;
+    const cm_metrics_field *fields = cm_metrics_fields(&count);
+    cm_text_add(text, "\n\nNumbers (KEY), where a run has them: ");
+    for (int i = 0; i < count; i++) cm_text_add(text, "%s%s", fields[i].name, i + 1 < count ? ", " : ".");
+}
+
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
     {"--metric", "KEY", "A number of metrics.jsonl, such as value_loss, in place of the returns; may be repeated."},
-    {"--over", "KEY",
-     "What goes to the right: env_steps, updates, episodes, iteration or seconds; updates where nobody acts."},
+    {"--over", "KEY", "What goes to the right: " CM_CURVES_OVER(", ") "; updates where nobody acts."},
     {"--svg", "FILE", "Write a picture instead of drawing in the terminal."},
     {"--table", NULL, "Print the numbers as a table in Markdown."},
     {"--columns", "N", "Width in characters; that of the terminal."},
@@ -122,13 +128,8 @@ const cm_command cm_command_plot = {
         "returns of self-play where one has none; the loss where there are no returns. A folder that holds several "
         "runs, say of several seeds, is their mean, with the range from the lowest to the highest. Between its points "
         "a run counts as a "
-        "straight line, behind its end not at all: a table says then of how many the mean is.\n\n"
-        "Numbers (KEY), where a run has them: iteration, env_steps, updates, episodes, seconds, env_steps_per_second, "
-        "simulations_per_second, updates_per_second, mean_return, mean_length, total_loss, value_loss, policy_loss, "
-        "reward_loss, consistency_loss, entropy, afterstate_loss, code_loss, commitment_loss, policy_drift, "
-        "gradient_norm, learning_rate, clipped_targets, clipped_rewards, loss_scale, skipped_steps, temperature, "
-        "replay_fill, "
-        "eval_return, eval_std, eval_episodes.",
+        "straight line, behind its end not at all: a table says then of how many the mean is.",
+    .list = list_metrics,
     .flags = flags,
     .examples = "  cumind plot                                   # the newest run\n"
                 "  cumind plot --metric value_loss --metric policy_loss\n"

@@ -357,6 +357,18 @@ static cm_status run_train(cm_arguments *arguments) {
     return cm_fail(CM_ERR_IO, "standard output cannot be written: %s", strerror(output_error));
 }
 
+static void list_resumable(cm_text *text) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    const cm_option *row;
+    if (cm_configuration_create(&configuration, &config) != CM_OK) return;
+    cm_text_add(text, "\n\nOn --resume these keys may change, others are refused: ");
+    for (int i = 0, listed = 0; (row = cm_config_row(config, i)) != NULL; i++)
+        if (row->flags & CM_OPTION_RESUME) cm_text_add(text, "%s%s", listed++ > 0 ? ", " : "", row->key);
+    cm_text_add(text, ".");
+    cm_config_destroy(config);
+}
+
 static const cm_flag flags[] = {
     CM_FLAGS_CONFIGURATION,
     CM_FLAG_ENV,
@@ -416,12 +428,8 @@ const cm_command cm_command_train = {
         "or with --trace, one after another. Ctrl-Z stops all, and they go on together. Every run is the one that its "
         "seed gives alone.\n\n"
         "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for --updates "
-        "N.\n\n"
-        "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
-        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, env_timeout, "
-        "prefetch_depth and "
-        "prefetch_threads. "
-        "cumind config --explain KEY says it of each key. Others are refused.",
+        "N.",
+    .list = list_resumable,
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"
                 "  cumind train catch --seed 3                    # with its recipe\n"

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "device/cuda/driver.h"
 #include "env/env.h"
+#include "run/configuration.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
@@ -103,7 +104,28 @@ START_TEST(completion_knows_every_command_and_their_flags) {
     ck_assert_int_eq(result.status, 0);
     for (int i = 0; i < COMMANDS; i++) ck_assert_ptr_nonnull(strstr(result.out, commands[i]));
     ck_assert_ptr_nonnull(strstr(result.out, "--init-from"));
+    ck_assert_ptr_nonnull(strstr(result.out, "--backend) words=\"auto ref cpu cuda\""));
+    ck_assert_ptr_nonnull(strstr(result.out, "--over) words=\"env_steps updates episodes iteration seconds\""));
     ck_assert_ptr_nonnull(strstr(result.out, "complete -o default -F _cumind cumind"));
+}
+END_TEST
+
+START_TEST(help_of_train_lists_every_key_that_may_change_on_resume) {
+    cm_configuration configuration;
+    cm_config *config;
+    const cm_option *row;
+    char word[64];
+    ck_assert_int_eq(cm_configuration_create(&configuration, &config), CM_OK);
+    run("help --man train");
+    char *list = strstr(result.out, "these keys may change"), *end = list ? strchr(list, '\n') : NULL;
+    ck_assert_ptr_nonnull(end);
+    for (*end = '\0'; *list != ':'; list++) continue;
+    end[-1] = ','; /* in place of the full stop */
+    for (int i = 0; (row = cm_config_row(config, i)) != NULL; i++) {
+        snprintf(word, sizeof word, " %s,", row->key);
+        ck_assert_msg((strstr(list, word) != NULL) == ((row->flags & CM_OPTION_RESUME) != 0), "%s", row->key);
+    }
+    cm_config_destroy(config);
 }
 END_TEST
 
@@ -494,6 +516,7 @@ int main(void) {
     tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
     tcase_add_loop_test(tests, flags_in_the_help_of_flags_are_the_commands_own, 0, COMMANDS);
     tcase_add_loop_test(tests, help_fits_a_narrow_terminal, 0, COMMANDS);
+    tcase_add_test(tests, help_of_train_lists_every_key_that_may_change_on_resume);
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
