@@ -10,9 +10,7 @@
 #include "run/ranks.h"
 #include "run/run_internal.h"
 
-/* ---- small facts ---- */
-
-double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
+/* ---- how far it is ---- */
 
 /* How much of the run is done, 0 .. 1, by what is counted. */
 static double share_counted(const cm_run *run) {
@@ -71,17 +69,6 @@ static cm_status act_now(void *context) {
     return act(context, share_done(run));
 }
 
-bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }
-
-cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) {
-    enum { LEAVE_SECONDS = 5 };
-    cm_busy_with(what, CM_BUSY_ASKED);
-    const cm_status status = cm_patient_call(run->patient, run->stop, LEAVE_SECONDS, call, run);
-    if (cm_run_is_left(run))
-        cm_log(CM_WARNING, "%s was left behind: %s (does an environment hang?)", what, cm_error_message());
-    return status;
-}
-
 /* After acting: where an environment has failed, or was broken off, on any rank, all go back to before it. */
 static cm_status check_acted(cm_run *run, cm_status status) {
     cm_replay *replay = cm_run_learner_replay(run->learner);
@@ -138,16 +125,6 @@ static cm_status take_due(cm_run *run, int64_t *due) {
     run->state.learnt_episodes = episodes;
     if (o->updates > 0 && *due > o->updates - made) *due = o->updates - made;
     return CM_OK;
-}
-
-cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) {
-    const cm_trainer_blocks weights = cm_trainer_on_device(cm_run_trainer(run), which);
-    return cm_agent_copy_weights(agent, weights.parameters, weights.state);
-}
-
-cm_status cm_run_hand_over_weights(cm_run *run) {
-    const bool slow = cm_run_options_of(run)->trainer.ema_acts;
-    return cm_run_give_weights(run, slow ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
 /* Updates for what has been acted since the last time: from here on until its end an iteration can be broken off. */

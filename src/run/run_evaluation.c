@@ -16,33 +16,6 @@ static int confirming_episodes(const cm_run_options *o) {
     return o->final_evaluation_episodes > 0 ? o->final_evaluation_episodes : o->evaluation_episodes;
 }
 
-double cm_run_goal(const cm_run *run) {
-    double goal = cm_run_options_of(run)->run.goal_return;
-    return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
-}
-
-/* As that of a file for another task, or the environment's own beside a time limit that is too short for it. */
-void cm_run_warn_of_goal(const cm_run *run) {
-    const cm_run_options *o = &cm_run_options_of(run)->run;
-    const cm_env_spec *spec = &run->session->env.spec;
-    const double goal = cm_run_goal(run);
-    const bool is_limited = cm_config_source_of(run->config, "max_steps") != CM_FROM_DEFAULT;
-    const char *key = is_limited && !isfinite(o->goal_return) ? "max_steps" : "goal_return";
-    double low, high;
-    if (!cm_run_leads(run) || !o->stop_at_goal || !cm_run_is_evaluated(o)) return;
-    cm_evaluation_bounds(spec, &low, &high);
-    if (goal <= low)
-        cm_config_warn(run->config, key,
-                       "every episode of %s brings at least %g, so that the goal of %g is reached at once: set another "
-                       "goal_return",
-                       spec->name, low, goal);
-    if (goal > high)
-        cm_config_warn(run->config, key,
-                       "no episode of %s brings more than %g, so that the goal of %g is never reached: set another "
-                       "goal_return",
-                       spec->name, high, goal);
-}
-
 uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
     cm_key key = cm_key_make((uint64_t)seed, CM_RNG_EVALUATE, number < 0 ? 1 : 0);
     uint64_t base = key.word[0] & 0x3fffffffu;
@@ -235,10 +208,6 @@ cm_status cm_run_evaluate(cm_run *run) {
     return status;
 }
 
-bool cm_run_lacks_evaluation(const cm_run *run) {
-    return cm_run_is_evaluated(&cm_run_options_of(run)->run) && run->state.evaluated_iteration != run->state.iteration;
-}
-
 cm_status cm_run_ask_last(cm_run *run, bool *is_due) {
     *is_due = cm_run_lacks_evaluation(run);
     if (!*is_due || !run->time_over) return CM_OK;
@@ -248,11 +217,6 @@ cm_status cm_run_ask_last(cm_run *run, bool *is_due) {
     CM_TRY(cm_ranks_any(run->session->comm, &is_short));
     *is_due = !is_short;
     return CM_OK;
-}
-
-int cm_run_episodes_to_come(const cm_run *run) {
-    const cm_run_options *o = &cm_run_options_of(run)->run;
-    return (cm_run_lacks_evaluation(run) ? o->evaluation_episodes : 0) + o->final_evaluation_episodes;
 }
 
 /* ---- the report ---- */

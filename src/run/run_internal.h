@@ -1,6 +1,7 @@
-/* What the files of a run share: run.c (the loop), run_open.c (life), run_start.c (what a new one takes of old ones),
- * run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_device.c (the
- * plan of a GPU's memory), run_report.c (what people read), run_ranks.c (what ranks agree on). */
+/* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run.c (the loop), run_open.c (life),
+ * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
+ * run_evaluation.c (evaluations), run_device.c (the plan of a GPU's memory), run_report.c (what people read),
+ * run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -93,6 +94,34 @@ static inline const cm_configuration *cm_run_options_of(const cm_run *run) { ret
 static inline bool cm_run_collects(const cm_run *run) { return cm_run_options_of(run)->agent.collect; }
 static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
 
+/* run_facts.c: what stands below the loop and all that it calls */
+double cm_run_seconds(const cm_run *run);
+double cm_run_goal(const cm_run *run); /* NAN: none */
+/* Whether there are evaluations on the way, but none of the weights as they are: a run that ends with them makes it. */
+bool cm_run_lacks_evaluation(const cm_run *run);
+int cm_run_episodes_to_come(const cm_run *run); /* of that and the report, if the run ends now */
+cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay);                       /* borrows from both */
+cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
+cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* to the actor's agent */
+/* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
+ * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
+cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
+
+/* run_memory.c */
+enum { CM_RUN_PLAN_ROWS = 16 };
+/* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
+size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
+/* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
+uint64_t cm_run_room(const cm_run *run);
+/* CM_ERR_MEMORY if there is less room than the weights take at least, before anything is made; than all of the plan. */
+cm_status cm_run_check_least_memory(const cm_run *run) CM_MUST_USE;
+cm_status cm_run_check_memory(const cm_run *run) CM_MUST_USE;
+/* What to do about a plan of which the part of this name takes most; about large pictures, behind an error. */
+const char *cm_run_memory_advice(const cm_run *run, const char *most);
+cm_status cm_run_advise_of_pictures(const cm_run *run, cm_status status) CM_MUST_USE;
+/* Rows of a plan that takes `bytes` of `room`: a line each if that is more than half, else details. */
+void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room);
+
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
@@ -148,25 +177,21 @@ void cm_run_warn_of_clipping(
 void cm_run_take_fitted(const cm_run *run, const cm_run_request *request);
 void cm_run_say_fitted(const cm_run *run);
 void cm_run_warn_of_discount(const cm_run *run); /* of 1 beside a time limit */
+void cm_run_warn_of_goal(const cm_run *run);     /* if every episode of the task reaches it, or none can */
 
 /* run_evaluation.c */
-double cm_run_goal(const cm_run *run);       /* NAN: none */
-void cm_run_warn_of_goal(const cm_run *run); /* if every episode of the task reaches it, or none can */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
 /* Whether an evaluation is to be made now; where time is the length of the run one that takes too much of it waits.
  * Collective. */
 cm_status cm_run_ask_due(cm_run *run, bool *is_due) CM_MUST_USE;
-/* Whether there are evaluations on the way, but none of the weights as they are: a run that ends with them makes it. */
-bool cm_run_lacks_evaluation(const cm_run *run);
-/* Whether a run that ends here makes that evaluation: where the time has ended it, only if there is another one to
- * compare it with, and time enough for it and for the report. Collective. */
+/* Whether a run that ends here makes the evaluation that it lacks: where the time has ended it, only if there is
+ * another one to compare it with, and time enough for it and for the report. Collective. */
 cm_status cm_run_ask_last(cm_run *run, bool *is_due) CM_MUST_USE;
 /* The current weights; counts for goal and best, and stands in run->row. All ranks play and know the same. Errors:
  * CM_ERR_INTERRUPTED if it was asked to stop, and then nothing counts; so with the report. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
-int cm_run_episodes_to_come(const cm_run *run); /* of that and the report, if the run ends now */
 
 /* run_device.c */
 /* Where the device is not the host: measures what the run will take of its memory, prints it, and refuses a plan that
@@ -181,25 +206,5 @@ cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) CM_MUST_USE;
 /* Whether the time of any rank is over: run->time_over. Collective. */
 cm_status cm_run_ask_time(cm_run *run) CM_MUST_USE;
 cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to all */
-
-/* run_open.c */
-cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */
-enum { CM_RUN_PLAN_ROWS = 16 };
-/* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
-size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
-/* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
-uint64_t cm_run_room(const cm_run *run);
-/* What to do about a plan of which the part of this name takes most. */
-const char *cm_run_memory_advice(const cm_run *run, const char *most);
-/* Rows of a plan that takes `bytes` of `room`: a line each if that is more than half, else details. */
-void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room);
-
-/* run.c */
-/* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
- * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
-cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
-double cm_run_seconds(const cm_run *run);
-cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
-cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE;                                     /* to those who act */
 
 #endif

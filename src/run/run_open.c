@@ -30,109 +30,15 @@ static cm_status open_pools(cm_run *run) {
     return cm_pool_create(threads > 1 ? threads - half : 1, &run->learning_pool);
 }
 
-cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
-    const cm_configuration *c = cm_run_options_of(run);
-    return (cm_actor_config){
-        .agent = run->actor_agent,
-        .env = &run->session->env,
-        .replay = replay,
-        .pool = run->overlap ? run->acting_pool : run->session->pool,
-        .environments = (int)cm_session_share(run->session, c->env.num_envs),
-        .first_environment = (uint64_t)cm_session_first(run->session, c->env.num_envs),
-        .steps = c->agent.steps_per_iteration,
-        .random_move_steps = c->agent.random_move_steps,
-        .temperature_threshold = c->agent.temperature_threshold,
-        .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
-        .seed = (uint64_t)c->run.seed,
-        .stop = &run->halt,
-    };
-}
-
 static cm_status open_acting(cm_run *run) {
     const cm_actor_config config = cm_run_actor_config(run, cm_run_learner_replay(run->learner));
     return cm_run_collects(run) ? cm_actor_create(&config, &run->actor) : CM_OK;
 }
 
-size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count) {
-    const cm_memory_row others[] = {
-        {"acting", cm_actor_memory(run->actor) + cm_actor_bytes(run->actor)}, /* and the copy that is saved */
-        {"evaluation", cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator)},
-        {"packed weights and scratch", cm_backend_held(run->session->backend)},
-    };
-    enum { OTHERS = sizeof others / sizeof *others };
-    size_t total = cm_run_learner_memory(run->learner, rows, CM_RUN_PLAN_ROWS - OTHERS, count);
-    for (int i = 0; i < OTHERS; i++) {
-        rows[(*count)++] = others[i];
-        total += others[i].bytes;
-    }
-    return total;
-}
-
-static uint64_t limit_of(const cm_run *run) {
-    const uint64_t set = (uint64_t)cm_run_options_of(run)->run.memory_limit;
-    return set > 0 ? set : UINT64_MAX;
-}
-
-/* What is allowed, by the user or by what there was before the run took anything. */
-uint64_t cm_run_room(const cm_run *run) {
-    const uint64_t limit = limit_of(run);
-    if (!run->session->backend->device->is_host) return UINT64_MAX;
-    return limit < run->room.bytes ? limit : run->room.bytes;
-}
-
-enum { LARGE_PICTURE = 3 * 100 * 100 }; /* numbers */
-
-const char *cm_run_memory_advice(const cm_run *run, const char *most) {
-    const cm_env_spec *spec = &run->session->env.spec;
-    if (strcmp(most, CM_ROW_SEARCHES_ANEW) == 0)
-        return "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network";
-    if (spec->rank == 3 && spec->observation_size >= LARGE_PICTURE)
-        return "give smaller pictures (84 x 84), or lower memory_steps, batch_size, num_unroll_steps or num_envs";
-    return "lower memory_steps, batch_size, num_unroll_steps, num_envs, threads or the sizes of the network";
-}
-
-static cm_status fail_limit(const cm_run *run, const char *needed, const char *most) {
-    const uint64_t limit = limit_of(run);
-    const char *advice = cm_run_memory_advice(run, most);
-    char allowed[96];
-    if (limit <= run->room.bytes) {
-        cm_format_bytes((double)limit, allowed);
-        return cm_fail(CM_ERR_MEMORY, "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: %s",
-                       needed, allowed, most, advice);
-    }
-    cm_memory_describe(&run->room, allowed, sizeof allowed);
-    return cm_fail(CM_ERR_MEMORY, "memory: the run needs %s, %s; most of it is %s: %s", needed, allowed, most, advice);
-}
-
-/* Before any of it is written to, which is when it costs memory. Where the device is the host, all of the plan counts
- * for the limit that the user set. */
-static cm_status check_limit(const cm_run *run) {
-    cm_memory_row rows[CM_RUN_PLAN_ROWS];
-    char needed[16];
-    int count = 0, most = 0;
-    const uint64_t bytes = (uint64_t)cm_run_memory(run, rows, &count) * (uint64_t)run->session->comm->local_size;
-    if (bytes <= cm_run_room(run)) return CM_OK;
-    for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
-    cm_format_bytes((double)bytes, needed);
-    return fail_limit(run, needed, rows[most].name);
-}
-
-/* The same of what the network's sizes say before anything is made of it: weights are written when they are made. */
-static cm_status check_weights(const cm_run *run) {
-    enum { COPIES = 4 }; /* weights, gradients, moments, and what acts: at least */
-    const cm_param_table *table = cm_network_parameters(run->session->network);
-    const uint64_t ranks = (uint64_t)run->session->comm->local_size;
-    const uint64_t bytes = COPIES * (uint64_t)table->parameters * sizeof(float) * ranks;
-    char needed[32] = "at least ";
-    if (bytes <= cm_run_room(run)) return CM_OK;
-    cm_format_bytes((double)bytes, needed + strlen(needed));
-    return fail_limit(run, needed, "parameters");
-}
-
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     run->room = cm_memory_ask();
     if (request->room > 0 && request->room < run->room.bytes) run->room.bytes = request->room;
-    CM_TRY(check_weights(run));
+    CM_TRY(cm_run_check_least_memory(run));
     CM_TRY(cm_patient_create(&run->patient));
     CM_TRY(open_pools(run));
     cm_busy_with("measuring what fits", CM_BUSY_VAIN);
@@ -144,18 +50,9 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
-    CM_TRY(check_limit(run));
+    CM_TRY(cm_run_check_memory(run));
     if (cm_run_has_start(request)) CM_TRY(cm_run_start_from(run, request));
     return cm_run_make_parts(run);
-}
-
-/* What large pictures need more than all else; where that is not said yet. */
-static cm_status advise_of_pictures(const cm_run *run, cm_status status) {
-    const cm_env_spec *spec = &run->session->env.spec;
-    const bool is_large = spec->rank == 3 && spec->observation_size >= LARGE_PICTURE;
-    if (status != CM_ERR_MEMORY || !is_large || strstr(cm_error_message(), "smaller pictures")) return status;
-    return cm_fail(status, "%s; smaller pictures (84 x 84) than those of %d x %d x %d take a fraction",
-                   cm_error_message(), (int)spec->shape[0], (int)spec->shape[1], (int)spec->shape[2]);
 }
 
 static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
@@ -347,7 +244,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);
     if (request->resume) CM_TRY(look_at_checkpoint(run, request));
-    CM_TRY(advise_of_pictures(run, open_engine(run, request)));
+    CM_TRY(cm_run_advise_of_pictures(run, open_engine(run, request)));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
     CM_TRY(cm_run_count(run));

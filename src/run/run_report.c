@@ -21,18 +21,6 @@ static const char result_file[] = "result.json";
 
 enum { SLOW_PARAMETERS = 10000000 }; /* take about a second to prepare */
 
-void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room) {
-    char size[16];
-    for (int i = 0; i < count; i++) {
-        cm_format_bytes((double)rows[i].bytes, size);
-        if (bytes > room / 2) {
-            cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
-        } else {
-            cm_progress_detail(run->progress, "  %-32s %8s", rows[i].name, size);
-        }
-    }
-}
-
 /* A plan that is large here, or would be on most machines, is none to take in silence. */
 static void say_large(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes) {
     const uint64_t most_machines = 4000000000u, here = cm_run_room(run) / 2;

@@ -94,3 +94,25 @@ void cm_run_warn_of_discount(const cm_run *run) {
         "itself end its episodes",
         cm_run_options_of(run)->replay.discount, spec->max_steps);
 }
+
+/* As that of a file for another task, or the environment's own beside a time limit that is too short for it. */
+void cm_run_warn_of_goal(const cm_run *run) {
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    const cm_env_spec *spec = &run->session->env.spec;
+    const double goal = cm_run_goal(run);
+    const bool is_limited = cm_config_source_of(run->config, "max_steps") != CM_FROM_DEFAULT;
+    const char *key = is_limited && !isfinite(o->goal_return) ? "max_steps" : "goal_return";
+    double low, high;
+    if (!cm_run_leads(run) || !o->stop_at_goal || !cm_run_is_evaluated(o)) return;
+    cm_evaluation_bounds(spec, &low, &high);
+    if (goal <= low)
+        cm_config_warn(run->config, key,
+                       "every episode of %s brings at least %g, so that the goal of %g is reached at once: set another "
+                       "goal_return",
+                       spec->name, low, goal);
+    if (goal > high)
+        cm_config_warn(run->config, key,
+                       "no episode of %s brings more than %g, so that the goal of %g is never reached: set another "
+                       "goal_return",
+                       spec->name, high, goal);
+}
