@@ -500,6 +500,10 @@ static cm_status find_result(cm_run *run, cm_run_result *out, bool *found) {
     *out = (cm_run_result){.directory = run->directory.path};
     if (run->state.iteration == 0 || !run_done(run)) return CM_OK;
     if (cm_run_leads(run)) CM_TRY(cm_run_read_result(run, out, found));
+    if (*found) {
+        cm_progress_say(run->progress, "this run has finished already");
+        cm_run_say_end(run, out);
+    }
     return cm_ranks_any(run->session->comm, found);
 }
 

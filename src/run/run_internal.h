@@ -1,7 +1,7 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run.c (the loop), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
  * run_evaluation.c (evaluations), run_device.c (the plan of a GPU's memory), run_report.c (what people read),
- * run_ranks.c (what ranks agree on). */
+ * run_result.c (the report of the end), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -166,9 +166,16 @@ void cm_run_say_start(cm_run *run, bool resumed);
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);
 void cm_run_say_time_over(cm_run *run); /* says what still follows, if it was time that has ended the run */
 void cm_run_say_end(cm_run *run, const cm_run_result *result);
+
+/* run_result.c */
+/* Members of JSON without braces, of result.json and of events; 512 bytes suffice for the former, 1024 for both. */
+void cm_run_format_evaluation(const cm_evaluation *evaluation, char *out, size_t size);
+void cm_run_format_result(const cm_run_result *result, char *out, size_t size);
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
 cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has no final report until it ends again */
-cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
+/* *found: the report of a finished run is there and of the checkpoint that is loaded. One that cannot be read is warned
+ * of, and made again, as one that is gone. */
+cm_status cm_run_read_result(const cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
 
 /* run_values.c */
 void cm_run_warn_of_clipping(

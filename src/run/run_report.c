@@ -15,8 +15,6 @@
 #include "env/solver.h"
 #include "run/run_internal.h"
 
-static const char result_file[] = "result.json";
-
 /* ---- start ---- */
 
 enum { SLOW_PARAMETERS = 10000000 }; /* take about a second to prepare */
@@ -181,13 +179,6 @@ static const char *against(const cm_run *run, char out[CM_OPTION_TEXT + 16]) {
     return out;
 }
 
-static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
-    snprintf(out, size,
-             "\"episodes\": %d, \"mean\": %.9g, \"std\": %.9g, \"min\": %.9g, \"max\": %.9g, \"ci95\": [%.9g, %.9g], "
-             "\"wins\": %d, \"draws\": %d, \"losses\": %d",
-             e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high, e->wins, e->draws, e->losses);
-}
-
 /* How far a run has come, in what it goes by: "5120 steps"; where nobody acts "640 updates". */
 static void format_time(const cm_run *run, char out[32]) {
     const bool acts = cm_run_collects(run);
@@ -197,7 +188,7 @@ static void format_time(const cm_run *run, char out[32]) {
 
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
     char members[512], text[768], time[32], opponent[CM_OPTION_TEXT + 16];
-    evaluation_members(e, members, sizeof members);
+    cm_run_format_evaluation(e, members, sizeof members);
     format_time(run, time);
     snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->counts.env_steps,
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
@@ -208,24 +199,6 @@ void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note
 }
 
 /* ---- end ---- */
-
-static const char *end_name(cm_run_end end) {
-    return end == CM_RUN_GOAL ? "goal" : end == CM_RUN_LIMIT ? "limit" : "stopped";
-}
-
-static void result_members(const cm_run_result *r, char *out, size_t size) {
-    char final[512] = "";
-    int n =
-        snprintf(out, size,
-                 "\"end\": \"%s\", \"iterations\": %lld, \"env_steps\": %lld, \"updates\": %lld, \"episodes_played\": "
-                 "%lld, \"seconds\": %.3f, \"parameter_hash\": \"%s\"",
-                 end_name(r->end), (long long)r->iterations, (long long)r->env_steps, (long long)r->updates,
-                 (long long)r->episodes, r->seconds, r->hash);
-    if (!r->evaluated || n < 0 || (size_t)n >= size) return;
-    evaluation_members(&r->final, final, sizeof final);
-    snprintf(out + n, size - (size_t)n, ", \"evaluated_updates\": %lld, \"seed\": %llu, %s",
-             (long long)r->final_updates, (unsigned long long)r->final_seed, final);
-}
 
 /* `path` as a word of a shell, in quotes if it has characters that are special there. */
 enum { QUOTED = 4 * PATH_MAX + 3 }; /* bytes of a path that is all apostrophes */
@@ -353,7 +326,7 @@ static void say_counts(cm_run *run, const cm_run_result *r) {
 
 void cm_run_say_end(cm_run *run, const cm_run_result *r) {
     char members[1024], opponent[CM_OPTION_TEXT + 16];
-    result_members(r, members, sizeof members);
+    cm_run_format_result(r, members, sizeof members);
     cm_progress_event(run->progress, "end", members);
     say_counts(run, r);
     const cm_loss_scaling scaling = cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner));
@@ -374,101 +347,4 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
         }
     }
     say_next(run, r);
-}
-
-cm_status cm_run_write_result(cm_run *run, const cm_run_result *r) {
-    char members[1024], text[1056];
-    result_members(r, members, sizeof members);
-    int n = snprintf(text, sizeof text, "{%s}\n", members);
-    return cm_dir_write(&run->directory.dir, result_file, text, (size_t)n);
-}
-
-cm_status cm_run_drop_result(cm_run *run) { return cm_dir_unlink(&run->directory.dir, result_file); }
-
-static void read_evaluation(const cm_json *root, cm_run_result *r) {
-    const cm_json *ci = cm_json_get(root, "ci95");
-    double bounds[2] = {NAN, NAN};
-    if (!cm_json_get(root, "mean") || !ci || cm_json_doubles(ci, "ci95", 2, bounds) != CM_OK) return;
-    r->evaluated = true;
-    r->final.episodes = (int)cm_json_number(cm_json_get(root, "episodes"), 0.0);
-    r->final.mean = cm_json_number(cm_json_get(root, "mean"), NAN);
-    r->final.std = cm_json_number(cm_json_get(root, "std"), NAN);
-    r->final.min = cm_json_number(cm_json_get(root, "min"), NAN);
-    r->final.max = cm_json_number(cm_json_get(root, "max"), NAN);
-    r->final.low = bounds[0];
-    r->final.high = bounds[1];
-    r->final.wins = (int)cm_json_number(cm_json_get(root, "wins"), 0.0);
-    r->final.draws = (int)cm_json_number(cm_json_get(root, "draws"), 0.0);
-    r->final.losses = (int)cm_json_number(cm_json_get(root, "losses"), 0.0);
-}
-
-/* What is read of a report has the type that was written. */
-static cm_status check_result(const cm_json *root) {
-    static const char *const numbers[] = {"iterations",
-                                          "env_steps",
-                                          "episodes_played",
-                                          "seconds",
-                                          "evaluated_updates",
-                                          "seed",
-                                          "episodes",
-                                          "mean",
-                                          "std",
-                                          "min",
-                                          "max",
-                                          "wins",
-                                          "draws",
-                                          "losses"};
-    const char *text;
-    const cm_json *number, *ci = cm_json_get(root, "ci95");
-    double bounds[2];
-    int64_t updates;
-    CM_TRY(cm_json_check(root, CM_JSON_OBJECT));
-    CM_TRY(cm_json_need_string(root, "parameter_hash", &text));
-    CM_TRY(cm_json_need_string(root, "end", &text));
-    CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (cm_json_get(root, numbers[i])) CM_TRY(cm_json_need(root, numbers[i], CM_JSON_NUMBER, &number));
-    }
-    return ci ? cm_json_doubles(ci, "ci95", 2, bounds) : CM_OK;
-}
-
-static void fill_result(const cm_json *root, int64_t updates, cm_run_result *r) {
-    snprintf(r->hash, sizeof r->hash, "%s", cm_json_string(cm_json_get(root, "parameter_hash")));
-    r->end = strcmp(cm_json_string(cm_json_get(root, "end")), "goal") == 0 ? CM_RUN_GOAL : CM_RUN_LIMIT;
-    r->updates = updates;
-    r->iterations = (int64_t)cm_json_number(cm_json_get(root, "iterations"), 0.0);
-    r->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), 0.0);
-    r->episodes = (int64_t)cm_json_number(cm_json_get(root, "episodes_played"), 0.0);
-    r->seconds = cm_json_number(cm_json_get(root, "seconds"), 0.0);
-    r->final_updates = (int64_t)cm_json_number(cm_json_get(root, "evaluated_updates"), (double)updates);
-    r->final_seed = (uint64_t)cm_json_number(cm_json_get(root, "seed"), 0.0);
-    read_evaluation(root, r);
-}
-
-/* The result of a run that had finished; it must be that of the checkpoint that is loaded. One that cannot be read is
- * made again, as one that is gone. */
-cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
-    cm_json_doc *doc = NULL;
-    *found = false;
-    if (cm_dir_look(&run->directory.dir, result_file) == CM_DIR_NONE) return CM_OK;
-    cm_status status = cm_json_read_in(&run->directory.dir, result_file, CM_JSON_SMALL, &doc);
-    if (status == CM_OK) {
-        status = check_result(cm_json_root(doc));
-        if (status != CM_OK) status = cm_fail_in(status, "%s/%s", run->directory.path, result_file);
-    }
-    if (status != CM_OK) {
-        cm_log(CM_WARNING, "%s; the report is made again", cm_error_message());
-        cm_json_free(doc);
-        return CM_OK;
-    }
-    const int64_t learnt = cm_trainer_updates(cm_run_learner_trainer(run->learner));
-    *r = (cm_run_result){.directory = run->directory.path};
-    *found = cm_json_number(cm_json_get(cm_json_root(doc), "updates"), -1.0) == (double)learnt;
-    if (*found) fill_result(cm_json_root(doc), learnt, r);
-    cm_json_free(doc);
-    if (*found) {
-        cm_progress_say(run->progress, "this run has finished already");
-        cm_run_say_end(run, r);
-    }
-    return CM_OK;
 }

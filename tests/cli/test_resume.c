@@ -463,6 +463,28 @@ START_TEST(a_damaged_report_is_named_and_made_anew) {
 }
 END_TEST
 
+START_TEST(a_report_of_counts_that_are_none_is_made_again) {
+    static const char *const counts[] = {"iterations", "episodes", "evaluated_updates", "wins"};
+    char path[640], whole[2048], odd[2560], says[128], key[64];
+    expect_ok("train --quiet --run counted" SMALL);
+    snprintf(path, sizeof path, "%s/counted/result.json", cm_test_folder);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        cm_program_file(cm_test_folder, "counted/result.json", whole, sizeof whole);
+        snprintf(key, sizeof key, "\"%s\": ", counts[i]);
+        const char *at = strstr(whole, key);
+        ck_assert_ptr_nonnull(at);
+        at += strlen(key);
+        snprintf(odd, sizeof odd, "%.*s1e300%s", (int)(at - whole), whole, at + strspn(at, "0123456789"));
+        ck_assert_int_eq(cm_file_write(path, odd, strlen(odd)), CM_OK);
+        expect_ok("train --quiet --resume counted");
+        snprintf(says, sizeof says, "counted/result.json: %s: must be an integer in [0, ", counts[i]);
+        cm_program_expect_line(result.err, says);
+        cm_program_expect_line(result.err, "; the report is made again");
+        expect_reference("counted");
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_folder_is_not_taken_for_a_new_run) {
     char path[640];
     snprintf(path, sizeof path, "%s/plain", cm_test_folder);
@@ -614,6 +636,7 @@ int main(void) {
     tcase_add_test(tests, evaluation_at_the_end_of_a_run_stands_once_in_its_metrics);
     tcase_add_test(tests, seeds_do_not_go_into_what_is_a_run);
     tcase_add_test(tests, a_damaged_report_is_named_and_made_anew);
+    tcase_add_test(tests, a_report_of_counts_that_are_none_is_made_again);
     tcase_add_test(tests, what_is_no_folder_is_not_taken_for_a_new_run);
     tcase_add_test(tests, refusals_name_what_to_do);
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
