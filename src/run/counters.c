@@ -60,6 +60,7 @@ static const row scaling_rows[] = {
     { #name, AT(round.name), __VA_ARGS__ }
 #define SUM(name)                                                                                                      \
     { #name, AT(round.sum.name), NUMBER, -HUGE_VAL, HUGE_VAL, 0 }
+#define LOSS_SUM(term, metric, ...) {#metric, AT(round.sum.loss[CM_LOSS_##term]), NUMBER, -HUGE_VAL, HUGE_VAL, 0},
 static const row round_rows[] = {
     ROUND(due, INTEGER, 0, MANY, NEEDED),
     ROUND(made, INTEGER, 0, MANY, NEEDED),
@@ -68,19 +69,17 @@ static const row round_rows[] = {
     {"temperature", AT(temperature), NUMBER, 0, HUGE_VAL, -1},
     {"skipped", AT(round.sum.skipped), INTEGER, 0, MANY, NEEDED},
     SUM(total_loss),
-    SUM(value_loss),
-    SUM(policy_loss),
-    SUM(reward_loss),
-    SUM(consistency_loss),
+#define CM_LOSS LOSS_SUM
+#define CM_OPTIONAL_LOSS(...)
+#include "trainer/losses.def"
     SUM(entropy),
     SUM(gradient_norm),
     SUM(clipped),
     SUM(clipped_rewards),
     SUM(value_reach),
     SUM(reward_reach),
-    SUM(afterstate_loss),
-    SUM(code_loss),
-    SUM(commitment_loss),
+#define CM_OPTIONAL_LOSS LOSS_SUM
+#include "trainer/losses.def"
     SUM(policy_drift),
     SUM(policies_anew),
     SUM(learning_rate),

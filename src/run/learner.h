@@ -25,14 +25,13 @@ typedef struct cm_run_learner cm_run_learner;
 
 /* What the updates of one iteration found; means, NAN if there were none. */
 typedef struct cm_learning {
-    int64_t updates, skipped; /* skipped: those whose step loss scaling skipped */
-    double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm;
-    double clipped, clipped_rewards;                    /* shares of targets                                */
-    double value_reach, reward_reach;                   /* largest absolute targets of this rank            */
-    double afterstate_loss, code_loss, commitment_loss; /* with chance; NAN without */
-    double policy_drift, policies_anew;                 /* of all ranks; the drift of one, NAN if there is none */
-    double learning_rate;                               /* of the last update */
-    double loss_scale, skipped_steps; /* behind them; since the start of the run; NAN without loss scaling */
+    int64_t updates, skipped;                                   /* skipped: those whose step loss scaling skipped */
+    double total_loss, loss[CM_LOSSES], entropy, gradient_norm; /* NAN of optional losses that are not recorded */
+    double clipped, clipped_rewards;                            /* shares of targets                                */
+    double value_reach, reward_reach;                           /* largest absolute targets of this rank            */
+    double policy_drift, policies_anew; /* of all ranks; the drift of one, NAN if there is none */
+    double learning_rate;               /* of the last update */
+    double loss_scale, skipped_steps;   /* behind them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
 /* The updates of an iteration, which can be broken off between two of them and gone on with, by another process, too.

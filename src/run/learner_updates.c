@@ -57,18 +57,11 @@ cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
 /* ---- updates ---- */
 
 static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_learning *sum) {
-    for (int k = 0; k <= l->unroll; k++) {
-        sum->value_loss += r->value_loss[k] / (l->unroll + 1);
-        sum->policy_loss += r->policy_loss[k] / (l->unroll + 1);
-        sum->entropy += r->entropy[k] / (l->unroll + 1);
+    for (int i = 0; i < CM_LOSSES; i++) {
+        const int count = cm_loss_count(i, l->unroll);
+        for (int k = 0; k < count; k++) sum->loss[i] += r->loss[i][k] / count;
     }
-    for (int k = 0; k < l->unroll; k++) {
-        sum->reward_loss += r->reward_loss[k] / l->unroll;
-        sum->consistency_loss += r->consistency_loss[k] / l->unroll;
-        sum->afterstate_loss += r->afterstate_loss[k] / l->unroll;
-        sum->code_loss += r->code_loss[k] / l->unroll;
-        sum->commitment_loss += r->commitment_loss[k] / l->unroll;
-    }
+    for (int k = 0; k <= l->unroll; k++) sum->entropy += r->entropy[k] / (l->unroll + 1);
     sum->total_loss += r->total_loss;
     sum->gradient_norm += r->gradient_norm;
     sum->skipped += r->skipped;
@@ -94,16 +87,16 @@ static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
     return CM_OK;
 }
 
-/* Sums into means; 0 / 0 is NAN. What there is only with chance or learnt codes is NAN without. The losses of the
- * batches that one update accumulates add up to its own (unroll.h), and the last of them brings its norm. */
+/* Sums into means; 0 / 0 is NAN. The losses of the batches that one update accumulates add up to its own (unroll.h),
+ * and the last of them brings its norm. */
 static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
     const double n = (double)sum->updates;
-    double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
-    sum->afterstate_loss /= chance, sum->code_loss /= chance;
-    sum->commitment_loss /= l->codes ? (double)NAN : chance;
+    for (int i = 0; i < CM_LOSSES; i++) {
+        const bool is_missing = cm_loss_rows[i].is_optional && !cm_trainer_has_loss(l->trainer, (cm_loss)i);
+        sum->loss[i] /= is_missing ? (double)NAN : n;
+    }
     sum->policy_drift /= sum->policies_anew;
-    sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
-    sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped;
+    sum->total_loss /= n, sum->entropy /= n, sum->gradient_norm /= n - (double)sum->skipped;
     sum->clipped /= batches, sum->clipped_rewards /= batches;
 }
 

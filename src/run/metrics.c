@@ -19,6 +19,7 @@
     { #name, offsetof(cm_metrics, name), true }
 #define NUMBER(name)                                                                                                   \
     { #name, offsetof(cm_metrics, name), false }
+#define LOSS(term, metric, ...) {#metric, offsetof(cm_metrics, loss[CM_LOSS_##term]), false},
 static const cm_metrics_field fields[] = {
     INTEGER(iteration),
     INTEGER(env_steps),
@@ -31,14 +32,12 @@ static const cm_metrics_field fields[] = {
     NUMBER(mean_return),
     NUMBER(mean_length),
     NUMBER(total_loss),
-    NUMBER(value_loss),
-    NUMBER(policy_loss),
-    NUMBER(reward_loss),
-    NUMBER(consistency_loss),
+#define CM_LOSS LOSS
+#define CM_OPTIONAL_LOSS(...)
+#include "trainer/losses.def"
     NUMBER(entropy),
-    NUMBER(afterstate_loss),
-    NUMBER(code_loss),
-    NUMBER(commitment_loss),
+#define CM_OPTIONAL_LOSS LOSS
+#include "trainer/losses.def"
     NUMBER(policy_drift),
     NUMBER(gradient_norm),
     NUMBER(learning_rate),

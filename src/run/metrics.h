@@ -9,6 +9,7 @@
 #define CM_RUN_METRICS_H
 
 #include "core/json.h"
+#include "trainer/trainer.h"
 #include <linux/limits.h>
 
 #ifdef __cplusplus
@@ -22,8 +23,7 @@ typedef struct cm_metrics {
     double env_steps_per_second, simulations_per_second; /* of this iteration; NAN where nobody acts               */
     double updates_per_second;                           /* of this iteration                                      */
     double mean_return, mean_length;                     /* of recent episodes                                     */
-    double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
-    double afterstate_loss, code_loss, commitment_loss; /* with chance                                             */
+    double total_loss, loss[CM_LOSSES], entropy;         /* mean of the updates; names of losses: losses.def       */
     double policy_drift;                 /* of policies reanalysed: total variation from the stored ones, 0 .. 1 (per
                                             number: its mean over the numbers) */
     double gradient_norm, learning_rate; /* before clipping; of the last update                               */

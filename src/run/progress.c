@@ -147,8 +147,8 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     if (*spark) add_part(parts, &count, 4, "%s", spark);
     if (isfinite(m->total_loss)) {
         add_part(parts, &count, 1, "loss %.2f", m->total_loss);
-        add_part(parts, &count, 0, "(value %.2f policy %.2f reward %.2f)", m->value_loss, m->policy_loss,
-                 m->reward_loss);
+        add_part(parts, &count, 0, "(value %.2f policy %.2f reward %.2f)", m->loss[CM_LOSS_value],
+                 m->loss[CM_LOSS_policy], m->loss[CM_LOSS_reward]);
     }
     if (share > 0.0) {
         cm_clock_format_duration(m->seconds * (1.0 - fmin(share, 1.0)) / share, a);

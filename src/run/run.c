@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/busy.h"
 #include "core/clock.h"
@@ -102,11 +103,9 @@ static cm_status learn(cm_run *run) {
     cm_learning learnt;
     CM_TRY(cm_run_learner_run(run->learner, &run->round, run->dump, &learnt));
     cm_metrics *row = &run->row;
-    row->total_loss = learnt.total_loss, row->value_loss = learnt.value_loss, row->policy_loss = learnt.policy_loss;
-    row->reward_loss = learnt.reward_loss, row->consistency_loss = learnt.consistency_loss;
-    row->afterstate_loss = learnt.afterstate_loss, row->code_loss = learnt.code_loss;
-    row->commitment_loss = learnt.commitment_loss;
-    row->entropy = learnt.entropy, row->gradient_norm = learnt.gradient_norm;
+    row->total_loss = learnt.total_loss, row->entropy = learnt.entropy;
+    memcpy(row->loss, learnt.loss, sizeof row->loss);
+    row->gradient_norm = learnt.gradient_norm;
     row->learning_rate = learnt.learning_rate, row->clipped_targets = learnt.clipped;
     row->clipped_rewards = learnt.clipped_rewards;
     run->value_reach = learnt.value_reach, run->reward_reach = learnt.reward_reach;

@@ -221,12 +221,10 @@ static cm_status check_step(train_case *c, const cm_train_report *r) {
     CM_TRY(check_double(c, r->gradient_norm, "gradient_norm"));
     CM_TRY(check_double(c, r->learning_rate, "learning_rate"));
     CM_TRY(cm_case_check(c->report, r->priorities, (size_t)c->options.batch, "priorities"));
-    CM_TRY(check_doubles(c, r->value_loss, K + 1, "value_loss"));
-    CM_TRY(check_doubles(c, r->policy_loss, K + 1, "policy_loss"));
     CM_TRY(check_doubles(c, r->entropy, K + 1, "entropy"));
-    CM_TRY(check_doubles(c, r->reward_loss, K, "reward_loss"));
-    if (cm_network_get_config(c->network)->consistency) {
-        CM_TRY(check_doubles(c, r->consistency_loss, K, "consistency_loss"));
+    for (int i = 0; i < CM_LOSSES; i++) {
+        if (cm_trainer_has_loss(c->trainer, (cm_loss)i))
+            CM_TRY(check_doubles(c, r->loss[i], cm_loss_count(i, K), cm_loss_rows[i].metric));
     }
     CM_TRY(check_predictions(c));
     CM_TRY(check_gradients(c, r->loss_scale));

@@ -103,31 +103,22 @@ const cm_option cm_trainer_option_rows[] = {
               "Updates that the schedule lasts behind the warm-up; 0: to the end of the run.",
               .flags = CM_OPTION_RESUME, .idle = unless_planned),
 
-    CM_OPTION(DOUBLE, value_weight, SECTION, "1", 0, 1e6, "Weight of the value loss.", .usual = {0.01, 100}),
-    CM_OPTION(DOUBLE, policy_weight, SECTION, "1", 0, 1e6, "Weight of the policy loss.", .usual = {0.01, 100}),
-    CM_OPTION(DOUBLE, reward_weight, SECTION, "1", 0, 1e6, "Weight of the reward loss.", .usual = {0, 100}),
-    CM_OPTION(DOUBLE, consistency_weight, SECTION, "0", 0, 1e6,
-              "Weight of the consistency loss between predicted and observed states; 0: none."),
-    CM_OPTION(DOUBLE, chance_weight, SECTION, "1", 0, 1e6,
-              "Weight of the loss of predicted chance codes; policy stochastic_muzero."),
-    CM_OPTION(DOUBLE, commitment_weight, SECTION, "1", 0, 1e6,
-              "Weight that ties the encoder of observations to the codes it gives; policy stochastic_muzero."),
+#define CM_LOSS_WEIGHT(key, standard, ...) CM_OPTION(DOUBLE, key, SECTION, standard, 0, 1e6, __VA_ARGS__),
+#include "trainer/losses.def"
     CM_OPTION(DOUBLE, entropy_weight, SECTION, "0", 0, 1e6, "Weight of the bonus for the entropy of the policy.",
               .usual = {0, 1}),
     CM_OPTION(ENUM, policy_loss, SECTION, "ce", 0, 0,
               "Cross-entropy, or Kullback-Leibler divergence: the same gradient.", .choices = "ce|kl"),
     CM_OPTION(BOOL, mask_illegal, SECTION, "false", 0, 0, "Leave illegal actions out of the policy loss."),
     CM_OPTION(
-        ENUM,
-        unroll_scale, SECTION, "paper", 0, 0,
+        ENUM, unroll_scale, SECTION, "paper", 0, 0,
         "Weight of the terms of unrolled steps: paper 1/K, whole 1/K on all terms, cumind 1/(K+1) on value and policy "
         "and 1/K on reward, none 1.",
         .choices = "paper|whole|cumind|none"),
     CM_OPTION(DOUBLE, hidden_gradient_scale, SECTION, "1", 0, 1,
               "Factor on the gradient between unrolled steps; 0.5 in the paper.", .idle = if_no_hidden_scale),
     CM_OPTION(
-        ENUM,
-        hidden_gradient_form, SECTION, "paper", 0, 0,
+        ENUM, hidden_gradient_form, SECTION, "paper", 0, 0,
         "Where that factor acts: paper, on the way into the next step; hook, on the whole gradient of a state; none.",
         .choices = "paper|hook|none"),
 
@@ -136,8 +127,7 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(BOOL, ema_acts, SECTION, "true", 0, 0, "Self-play uses the average.", .idle = if_no_ema),
     CM_OPTION(BOOL, ema_evaluates, SECTION, "true", 0, 0, "Evaluation uses the average.", .idle = if_no_ema),
     CM_OPTION(
-        BOOL,
-        ema_bootstraps, SECTION, "true", 0, 0,
+        BOOL, ema_bootstraps, SECTION, "true", 0, 0,
         "Bootstrap values come from the average, found when a batch is learnt from. Without it and without a target "
         "network they are the values that the search found.",
         .group = "bootstrap", .idle = if_no_ema),

@@ -48,13 +48,14 @@ typedef struct cm_trainer_options {
     int64_t decay_steps;        /* step, exponential; updates */
     int64_t schedule_steps;     /* piecewise, cosine; updates behind the warm-up, 0: to the end of the run */
 
-    double value_weight, policy_weight, reward_weight, consistency_weight, entropy_weight;
-    double chance_weight, commitment_weight; /* of codes and their encoder, with chance */
-    int policy_loss;                         /* cm_policy_loss */
-    bool mask_illegal;                       /* the policy loss leaves illegal actions out of the softmax */
-    int unroll_scale;                        /* cm_unroll_scale */
-    double hidden_gradient_scale;            /* 0 .. 1 */
-    int hidden_gradient_form;                /* cm_hidden_gradient */
+#define CM_LOSS_WEIGHT(key, ...) double key;
+#include "trainer/losses.def"
+    double entropy_weight;
+    int policy_loss;              /* cm_policy_loss */
+    bool mask_illegal;            /* the policy loss leaves illegal actions out of the softmax */
+    int unroll_scale;             /* cm_unroll_scale */
+    double hidden_gradient_scale; /* 0 .. 1 */
+    int hidden_gradient_form;     /* cm_hidden_gradient */
 
     double ema_decay;    /* of the parameters' moving average per update; 0: no average is kept */
     bool ema_acts;       /* self-play uses it */

@@ -9,7 +9,7 @@
 #include "trainer/internal.h"
 
 static void find_priorities(cm_trainer *t, const cm_unroll *u, const void *results, int first) {
-    const float *value = cm_unroll_result(u, u->value[0].decoded, results);
+    const float *value = cm_unroll_result(u, u->loss[CM_LOSS_value].step[0].decoded, results);
     for (int i = 0; i < u->rows; i++) {
         double target = (double)t->value_targets[(size_t)(first + i) * (size_t)(u->unroll + 1)];
         t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
@@ -34,31 +34,33 @@ static void sum_scalars(cm_trainer *t) {
     int doubles = (int)(sizeof(cm_scalars) / sizeof(double));
     for (int step = 1; step < t->chunks; step *= 2) {
         for (int i = 0; i + step < t->chunks; i += 2 * step) {
-            double *a = t->scalars[i].value, *b = t->scalars[i + step].value;
+            double *a = (double *)&t->scalars[i], *b = (double *)&t->scalars[i + step];
             for (int j = 0; j < doubles; j++) a[j] += b[j];
         }
     }
 }
 
-static void fill_report(const cm_trainer *t, cm_train_report *r) {
+/* Of state k, or of step k and the arrival behind it. */
+static double weighted_losses(const cm_trainer *t, bool of_state, int k) {
     const cm_scalars *s = &t->scalars[0];
-    const cm_unroll_factors *f = &t->factors;
     const cm_trainer_options *o = t->config.options;
-    double entropy = o->policy_weight > 0.0 ? o->entropy_weight / o->policy_weight : 0.0;
-    int K = t->config.unroll;
+    const double bonus = o->policy_weight > 0.0 ? o->entropy_weight / o->policy_weight : 0.0;
+    double sum = 0.0;
+    for (int i = 0; i < CM_LOSSES; i++) {
+        if ((cm_loss_rows[i].of == CM_LOSS_OF_STATES) != of_state) continue;
+        const double loss = i == CM_LOSS_policy ? s->loss[i][k] - bonus * s->entropy[k] : s->loss[i][k];
+        sum += t->factors.loss[i][k] * loss;
+    }
+    return sum;
+}
+
+static void fill_report(const cm_trainer *t, cm_train_report *r) {
+    const int K = t->config.unroll;
     memset(r, 0, sizeof *r);
-    for (int k = 0; k <= K; k++) {
-        r->value_loss[k] = s->value[k], r->policy_loss[k] = s->policy[k], r->entropy[k] = s->entropy[k];
-        r->total_loss += f->value[k] * s->value[k] + f->policy[k] * (s->policy[k] - entropy * s->entropy[k]);
-    }
-    for (int k = 0; k < K; k++) {
-        r->reward_loss[k] = s->reward[k], r->consistency_loss[k] = s->consistency[k];
-        r->afterstate_loss[k] = s->afterstate[k], r->code_loss[k] = s->code[k],
-        r->commitment_loss[k] = s->commitment[k];
-        r->total_loss += f->reward[k] * s->reward[k] + f->consistency[k] * s->consistency[k] +
-                         f->afterstate[k] * s->afterstate[k] + f->code[k] * s->code[k] +
-                         f->commitment[k] * s->commitment[k];
-    }
+    memcpy(r->loss, t->scalars[0].loss, sizeof r->loss);
+    memcpy(r->entropy, t->scalars[0].entropy, sizeof r->entropy);
+    for (int k = 0; k <= K; k++) r->total_loss += weighted_losses(t, true, k);
+    for (int k = 0; k < K; k++) r->total_loss += weighted_losses(t, false, k);
     r->update = t->slot[0]->update;
     r->priorities = t->priorities;
     r->value_targets = t->value_targets;
@@ -123,20 +125,11 @@ static advice advise(const cm_trainer *t) {
 
 static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
     if (isfinite(r->total_loss)) return CM_OK;
-    const struct {
-        const char *name;
-        const double *loss;
-        int count;
-    } terms[] = {
-        {"value", r->value_loss, t->config.unroll + 1},       {"policy", r->policy_loss, t->config.unroll + 1},
-        {"reward", r->reward_loss, t->config.unroll},         {"consistency", r->consistency_loss, t->config.unroll},
-        {"afterstate", r->afterstate_loss, t->config.unroll}, {"code", r->code_loss, t->config.unroll},
-        {"commitment", r->commitment_loss, t->config.unroll}};
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
-        for (int k = 0; k < terms[i].count; k++) {
-            if (!isfinite(terms[i].loss[k])) {
+    for (int i = 0; i < CM_LOSSES; i++) {
+        for (int k = 0; k < cm_loss_count(i, t->config.unroll); k++) {
+            if (!isfinite(r->loss[i][k])) {
                 return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the %s loss of unroll step %d is not finite; %s",
-                               (long long)r->update, terms[i].name, k, advise(t).text);
+                               (long long)r->update, cm_loss_rows[i].term, k, advise(t).text);
             }
         }
     }
@@ -189,6 +182,8 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     return check_norm(t, report);
 }
 
+bool cm_trainer_has_loss(const cm_trainer *trainer, cm_loss loss) { return trainer->unroll[0].loss[loss].is_recorded; }
+
 /* Column k of out[rows, columns, width] <- a variable [rows, width], by way of scratch. */
 static cm_status read_column(const cm_pass *pass, cm_var var, int k, const int size[3], float *scratch, float *out) {
     const int rows = size[0], columns = size[1], width = size[2];
@@ -207,11 +202,11 @@ cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float 
     CM_TRY(cm_alloc(&scratch, (size_t)u->rows * (size_t)P, sizeof(float), "predictions"));
     cm_status status = CM_OK;
     for (int k = 0; k <= K && status == CM_OK; k++) {
-        if (value) status = read_column(pass, u->value[k].decoded, k, of_values, scratch, value);
+        if (value) status = read_column(pass, u->loss[CM_LOSS_value].step[k].decoded, k, of_values, scratch, value);
         if (policy_logits && status == CM_OK)
             status = read_column(pass, u->policy_logits[k], k, of_logits, scratch, policy_logits);
         if (reward && k < K && status == CM_OK)
-            status = read_column(pass, u->reward[k].decoded, k, of_rewards, scratch, reward);
+            status = read_column(pass, u->loss[CM_LOSS_reward].step[k].decoded, k, of_rewards, scratch, reward);
     }
     free(scratch);
     return status;

@@ -79,15 +79,37 @@ typedef struct cm_train_batch {
 
 enum { CM_UNROLL_MAX = 64 };
 
+/* The terms of the total loss, of which losses.def has the rows. */
+typedef enum cm_loss {
+#define CM_LOSS(term, ...) CM_LOSS_##term,
+#include "trainer/losses.def"
+    CM_LOSSES
+} cm_loss;
+
+typedef enum cm_loss_of { CM_LOSS_OF_STATES, CM_LOSS_OF_STEPS, CM_LOSS_OF_ARRIVALS } cm_loss_of;
+
+typedef struct cm_loss_row {
+    const char *term, *metric;
+    cm_loss_of of;
+    bool is_optional;
+    size_t weight; /* offset of a double in cm_trainer_options     */
+    size_t mask;   /* offset of a const float * in cm_train_batch  */
+} cm_loss_row;
+extern const cm_loss_row cm_loss_rows[CM_LOSSES];
+
+/* How many losses a term has in an unroll of K steps: K + 1 or K. */
+static inline int cm_loss_count(int loss, int unroll) {
+    return cm_loss_rows[loss].of == CM_LOSS_OF_STATES ? unroll + 1 : unroll;
+}
+
 /* What one update found. Each loss is (1/B) sum weight * mask * loss, before loss weights and unroll scale. */
 typedef struct cm_train_report {
     int64_t update; /* its number, from 0 */
     double total_loss;
-    double value_loss[CM_UNROLL_MAX + 1], policy_loss[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1];
-    double reward_loss[CM_UNROLL_MAX], consistency_loss[CM_UNROLL_MAX];
-    double afterstate_loss[CM_UNROLL_MAX], code_loss[CM_UNROLL_MAX], commitment_loss[CM_UNROLL_MAX]; /* with chance */
-    double gradient_norm; /* before clipping; 0 if the step was skipped */
-    double loss_scale;    /* what the gradients carried; 1 without loss scaling */
+    double loss[CM_LOSSES][CM_UNROLL_MAX + 1]; /* [cm_loss_count] of each; 0 if it is not recorded */
+    double entropy[CM_UNROLL_MAX + 1];         /* of the policy */
+    double gradient_norm;                      /* before clipping; 0 if the step was skipped */
+    double loss_scale;                         /* what the gradients carried; 1 without loss scaling */
     double learning_rate;
     double clipped, clipped_rewards;  /* shares of value and reward targets outside their supports */
     double value_reach, reward_reach; /* largest absolute targets of this rank's rows; 0 with scalar heads */
@@ -129,6 +151,8 @@ int cm_trainer_slots(const cm_trainer *trainer); /* how many there are, at least
 cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
 cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
 cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
+
+bool cm_trainer_has_loss(const cm_trainer *trainer, cm_loss loss); /* whether this term is part of the total loss */
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,
  * policy_logits[B, K+1, P]; any may be NULL. */

@@ -12,7 +12,6 @@ typedef struct recorder {
     cm_unroll *u;
     int values;                  /* in POOL, for targets that bootstrap; 0: none does */
     cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
-    int taken;                   /* of the coefficients' rows */
     bool prefix;                 /* value prefixes take the place of rewards */
     cm_hidden states[CM_UNROLL_MAX + 1], afterstates[CM_UNROLL_MAX];
     cm_var codes[CM_UNROLL_MAX]; /* of each step, [B, C] */
@@ -33,28 +32,45 @@ static cm_var rows_of(const recorder *r, cm_var x, span s) {
 
 /* ---- inputs ---- */
 
-/* The coefficients of one loss. */
-static cm_var coefficient_rows(recorder *r, int steps) {
-    const int first = r->taken, rows = steps * r->u->rows;
-    r->taken += rows;
-    return cm_tape_rows(r->u->tape, r->coefficients, first, rows);
+/* Which terms the total loss has. */
+static bool is_recorded(const recorder *r, cm_loss loss) {
+    switch (loss) {
+    case CM_LOSS_consistency: return r->u->consistency;
+    case CM_LOSS_afterstate:
+    case CM_LOSS_code: return r->u->chance;
+    case CM_LOSS_commitment: return r->u->encoder;
+    default: return true;
+    }
 }
 
-/* What a loss reads of them. */
-static cm_var coefficients_of(const recorder *r, cm_var all, span s) {
-    cm_var rows = rows_of(r, all, s);
+/* What a loss of a span reads of the coefficients. */
+static cm_var coefficients_of(const recorder *r, cm_loss loss, span s) {
+    const cm_unroll_loss *l = &r->u->loss[loss];
+    const span each = {s.first * l->each, s.count * l->each};
+    cm_var rows = rows_of(r, l->coefficient, each);
     if (rows == CM_NO_VAR || r->scaled == r->coefficients) return rows;
     const size_t at = cm_tape_offset(r->u->tape, rows) - cm_tape_offset(r->u->tape, r->coefficients);
-    return cm_tape_rows(r->u->tape, r->scaled, (int)(at / sizeof(float)), s.count * r->u->rows);
+    return cm_tape_rows(r->u->tape, r->scaled, (int)(at / sizeof(float)), each.count * r->u->rows);
+}
+
+/* Coefficients of a term; 0 where it has no loss. */
+static int prepare_loss(recorder *r, cm_loss loss) {
+    cm_unroll_loss *l = &r->u->loss[loss];
+    const int count = cm_loss_count((int)loss, r->u->unroll);
+    l->is_recorded = is_recorded(r, loss);
+    l->each = loss == CM_LOSS_policy ? r->u->form.numbers : 1;
+    l->first = cm_loss_rows[loss].of == CM_LOSS_OF_ARRIVALS;
+    return l->is_recorded && count > 0 ? (l->first + count) * r->u->rows * l->each : 0;
 }
 
 static void record_coefficients(recorder *r) {
-    const cm_unroll *u = r->u;
-    const int K = u->unroll, of_chance = u->chance ? 2 + u->encoder : 0;
-    const int all =
-        u->rows * ((1 + u->form.numbers) * (K + 1) + (K > 0 ? K + 1 : 0) + K * (u->consistency + of_chance));
+    cm_unroll *u = r->u;
+    int rows[CM_LOSSES], all = 0;
+    for (int i = 0; i < CM_LOSSES; i++) all += rows[i] = prepare_loss(r, (cm_loss)i);
     r->coefficients = cm_tape_input(u->tape, CM_F32, 1, &all);
     r->scaled = r->config->compute == CM_F16 ? cm_tape_loss_scaled(u->tape, r->coefficients) : r->coefficients;
+    for (int i = 0, first = 0; i < CM_LOSSES; first += rows[i++])
+        u->loss[i].coefficient = rows[i] > 0 ? cm_tape_rows(u->tape, r->coefficients, first, rows[i]) : CM_NO_VAR;
 }
 
 static cm_var vector_input(recorder *r, cm_dtype dtype, int steps) {
@@ -73,26 +89,17 @@ static cm_var observation_input(recorder *r, int steps) {
     return cm_tape_input(r->u->tape, CM_F32, c->observation_ndim + 1, dim);
 }
 
-static void chance_inputs(recorder *r, cm_unroll_chance *c) {
-    const int K = r->u->unroll, pair = 2 * cm_network_observation_size(r->config->network);
-    c->value_coefficient = coefficient_rows(r, K);
-    c->code_coefficient = coefficient_rows(r, K);
-    c->given = r->u->encoder ? CM_NO_VAR : matrix_input(r, K, r->u->codes);
-    c->observations = r->u->encoder ? matrix_input(r, K, pair) : CM_NO_VAR;
-    c->commitment_coefficient = r->u->encoder ? coefficient_rows(r, K) : CM_NO_VAR;
-}
-
 static void transition_inputs(recorder *r) {
     cm_unroll *u = r->u;
     const int K = u->unroll;
     u->actions = vector_input(r, CM_I32, K);
     u->reward_target = vector_input(r, CM_F32, K + 1);
-    u->reward_coefficient = coefficient_rows(r, K + 1);
-    if (u->consistency) {
-        u->target_observation = observation_input(r, K);
-        u->consistency_coefficient = coefficient_rows(r, K);
+    if (u->consistency) u->target_observation = observation_input(r, K);
+    if (u->encoder) {
+        u->code_observations = matrix_input(r, K, 2 * cm_network_observation_size(r->config->network));
+    } else if (u->chance) {
+        u->given_code = matrix_input(r, K, u->codes);
     }
-    if (u->chance) chance_inputs(r, &u->outcome);
 }
 
 /* Value targets, given or made of what they bootstrap from. */
@@ -117,27 +124,24 @@ static void record_inputs(recorder *r) {
     value_inputs(r, steps);
     u->observation = observation_input(r, 1);
     record_coefficients(r);
-    u->value_coefficient = coefficient_rows(r, steps);
     u->policy_target = matrix_input(r, steps, P);
-    u->policy_coefficient = coefficient_rows(r, steps * u->form.numbers);
     u->legal = r->config->options->mask_illegal ? matrix_input(r, steps, P) : CM_NO_VAR;
-    u->actions = u->reward_target = u->reward_coefficient = CM_NO_VAR;
-    u->target_observation = u->consistency_coefficient = CM_NO_VAR;
+    u->actions = u->reward_target = u->target_observation = u->given_code = u->code_observations = CM_NO_VAR;
     if (u->unroll > 0) transition_inputs(r);
 }
 
 /* ---- losses ---- */
 
-/* The results of a span's steps, each for itself: out[s.first ..] <- what the host reads of a loss. A row of the batch
- * has `each` of them. */
-static void keep_loss(recorder *r, span s, int each, const cm_loss_vars *all, cm_loss_vars *out) {
+/* What the host reads of a span's losses, each for itself. Of arrivals the root, if it is among them, has none. */
+static void keep_loss(recorder *r, cm_loss loss, span s, const cm_loss_vars *all) {
+    cm_unroll_loss *l = &r->u->loss[loss];
     cm_tape_result(r->u->tape, all->loss);
     cm_tape_result(r->u->tape, all->entropy);
-    for (int i = 0; i < s.count; i++) {
-        const span one = {i * each, each};
-        out[s.first + i].loss = rows_of(r, all->loss, one);
-        out[s.first + i].decoded = rows_of(r, all->decoded, one);
-        out[s.first + i].entropy = rows_of(r, all->entropy, one);
+    for (int i = s.first < l->first ? l->first - s.first : 0; i < s.count; i++) {
+        const span one = {i * l->each, l->each};
+        l->step[s.first + i - l->first] = (cm_loss_vars){.loss = rows_of(r, all->loss, one),
+                                                         .decoded = rows_of(r, all->decoded, one),
+                                                         .entropy = rows_of(r, all->entropy, one)};
     }
 }
 
@@ -153,30 +157,27 @@ static void record_policy(recorder *r, span s, cm_var logits) {
     const cm_trainer_options *o = r->config->options;
     cm_policy_rule rule = {.legal = numbers_of(r, u->legal, s), .kl = o->policy_loss == CM_POLICY_LOSS_KL};
     if (o->policy_weight > 0.0) rule.entropy_weight = (float)(o->entropy_weight / o->policy_weight);
-    const int D = u->form.numbers;
     cm_loss_vars loss =
         cm_tape_policy_loss(u->tape, cm_tape_each_number(u->tape, logits, u->form), numbers_of(r, u->policy_target, s),
-                            coefficients_of(r, u->policy_coefficient, (span){s.first * D, s.count * D}), &rule);
-    keep_loss(r, s, D, &loss, u->policy);
+                            coefficients_of(r, CM_LOSS_policy, s), &rule);
+    keep_loss(r, CM_LOSS_policy, s, &loss);
     for (int i = 0; i < s.count; i++) u->policy_logits[s.first + i] = rows_of(r, logits, (span){i, 1});
 }
 
 static void record_value(recorder *r, span s, cm_var output) {
     cm_unroll *u = r->u;
     cm_loss_vars loss = cm_tape_value_loss(u->tape, output, rows_of(r, u->value_target, s),
-                                           coefficients_of(r, u->value_coefficient, s), &r->network->value_support);
+                                           coefficients_of(r, CM_LOSS_value, s), &r->network->value_support);
     if (s.first == 0) cm_tape_result(u->tape, loss.decoded); /* priorities */
-    keep_loss(r, s, 1, &loss, u->value);
+    keep_loss(r, CM_LOSS_value, s, &loss);
 }
 
-/* Of the dynamics calls that led to a span's states. The root, if it is among them, has the coefficient 0. */
+/* Of the dynamics calls that led to a span's states. */
 static void record_reward(recorder *r, span s, cm_var output) {
     cm_unroll *u = r->u;
-    cm_loss_vars of_state[CM_UNROLL_MAX + 1];
     cm_loss_vars loss = cm_tape_value_loss(u->tape, output, rows_of(r, u->reward_target, s),
-                                           coefficients_of(r, u->reward_coefficient, s), &r->network->reward_support);
-    keep_loss(r, s, 1, &loss, of_state);
-    for (int k = s.first > 0 ? s.first : 1; k < s.first + s.count; k++) u->reward[k - 1] = of_state[k];
+                                           coefficients_of(r, CM_LOSS_reward, s), &r->network->reward_support);
+    keep_loss(r, CM_LOSS_reward, s, &loss);
 }
 
 /* Prediction from the states of a span, with its losses. */
@@ -197,8 +198,8 @@ static void record_consistency(recorder *r, span s, cm_var states) {
     cm_var online = cm_network_project_predict(network, u->tape, states);
     cm_var target = cm_network_project(network, u->tape, cm_tape_stop_gradient(u->tape, seen.scaled));
     cm_loss_vars loss = cm_tape_consistency_loss(u->tape, online, cm_tape_stop_gradient(u->tape, target),
-                                                 coefficients_of(r, u->consistency_coefficient, s));
-    keep_loss(r, s, 1, &loss, u->consistency_loss);
+                                                 coefficients_of(r, CM_LOSS_consistency, s));
+    keep_loss(r, CM_LOSS_consistency, s, &loss);
 }
 
 /* Value prefixes of steps 0 .. K-1, from the raw states that they led to, a variable for each span: an LSTM reads all
@@ -221,33 +222,31 @@ static void record_prefixes(recorder *r, const cm_var *states) {
  * constant, in its loss and in the commitment. The encoder takes statistics of its rows, so it is called once per step
  * in every network. */
 static cm_var record_code(recorder *r, int k) {
-    cm_unroll_chance *c = &r->u->outcome;
     cm_tape *tape = r->u->tape;
     const span s = {k, 1};
-    if (!r->u->encoder) return rows_of(r, c->given, s);
-    cm_var encoded = cm_network_encode(r->config->network, tape, rows_of(r, c->observations, s));
+    if (!r->u->encoder) return rows_of(r, r->u->given_code, s);
+    cm_var encoded = cm_network_encode(r->config->network, tape, rows_of(r, r->u->code_observations, s));
     cm_var code = cm_tape_one_hot(tape, encoded);
-    cm_loss_vars loss = cm_tape_square_loss(tape, encoded, code, coefficients_of(r, c->commitment_coefficient, s));
-    keep_loss(r, s, 1, &loss, c->commitment);
+    cm_loss_vars loss = cm_tape_square_loss(tape, encoded, code, coefficients_of(r, CM_LOSS_commitment, s));
+    keep_loss(r, CM_LOSS_commitment, s, &loss);
     return code;
 }
 
 static cm_var codes_of(const recorder *r, span s) {
-    return r->u->encoder ? cm_tape_stack(r->u->tape, r->codes + s.first, s.count) : rows_of(r, r->u->outcome.given, s);
+    return r->u->encoder ? cm_tape_stack(r->u->tape, r->codes + s.first, s.count) : rows_of(r, r->u->given_code, s);
 }
 
 /* Prediction from the afterstates of a span, with its losses. */
 static void record_chance(recorder *r, span s, cm_hidden after) {
     cm_unroll *u = r->u;
-    cm_unroll_chance *c = &u->outcome;
     const cm_policy_rule rule = {.legal = CM_NO_VAR};
     cm_outputs out = cm_network_predict_chance(r->config->network, u->tape, after);
     cm_loss_vars value = cm_tape_value_loss(u->tape, out.value, rows_of(r, u->value_target, s),
-                                            coefficients_of(r, c->value_coefficient, s), &r->network->value_support);
+                                            coefficients_of(r, CM_LOSS_afterstate, s), &r->network->value_support);
     cm_loss_vars code =
-        cm_tape_policy_loss(u->tape, out.policy, codes_of(r, s), coefficients_of(r, c->code_coefficient, s), &rule);
-    keep_loss(r, s, 1, &value, c->value);
-    keep_loss(r, s, 1, &code, c->code);
+        cm_tape_policy_loss(u->tape, out.policy, codes_of(r, s), coefficients_of(r, CM_LOSS_code, s), &rule);
+    keep_loss(r, CM_LOSS_afterstate, s, &value);
+    keep_loss(r, CM_LOSS_code, s, &code);
 }
 
 /* ---- states ---- */

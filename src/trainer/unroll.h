@@ -8,15 +8,14 @@
 extern "C" {
 #endif
 
-/* What a step with chance adds (learning 12): the action leads to an afterstate with a value and a distribution over
- * codes, a code to the next state. Which code it was is given, or read by the encoder off the observations around the
- * step. Rows of all K steps, step by step. */
-typedef struct cm_unroll_chance {
-    cm_var given;        /* [K B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */
-    cm_var observations; /* [K B, 2 O] before and after; CM_NO_VAR without an encoder                */
-    cm_var value_coefficient, code_coefficient, commitment_coefficient; /* [K B]; the last one with an encoder */
-    cm_loss_vars value[CM_UNROLL_MAX], code[CM_UNROLL_MAX], commitment[CM_UNROLL_MAX]; /* [B] of one step each */
-} cm_unroll_chance;
+/* A term of the loss. An action of D numbers has D losses of the policy, whose sum is its loss; all others have one. */
+typedef struct cm_unroll_loss {
+    bool is_recorded;
+    int each;           /* losses of a row: 1 or D                              */
+    int first;          /* 1 of arrivals, whose coefficients begin with the root's, which are 0; or 0 */
+    cm_var coefficient; /* [(first + cm_loss_count) B each]; CM_NO_VAR if there are none */
+    cm_loss_vars step[CM_UNROLL_MAX + 1]; /* [B each] of one state or step */
+} cm_unroll_loss;
 
 /* Variables of the tape. Their rows are those of all unroll steps: row k B + i is row i of step k, with K + 1 steps
  * where states are predicted from and K where they change. Who predicts from one state without looking at others does
@@ -30,24 +29,23 @@ typedef struct cm_unroll {
     bool consistency, chance, encoder;
     cm_var observation;                                         /* [B, ...] */
     cm_var actions;                                             /* [K B]; CM_NO_VAR where K is 0, like rewards */
-    cm_var value_target, value_coefficient;                     /* [(K+1) B]; with bootstraps the target is a result */
+    cm_var value_target;                                        /* [(K+1) B]; with bootstraps a result */
     cm_var value_partial, bootstrap_coefficient, bootstrap_row; /* [(K+1) B] what it is made of; CM_NO_VAR without */
     cm_var policy_target;                                       /* [(K+1) B, P] */
-    cm_var policy_coefficient;                                  /* [(K+1) B D]: a row of each number of an action */
     cm_var legal;                                               /* [(K+1) B, P]; CM_NO_VAR unless mask_illegal */
-    cm_var reward_target, reward_coefficient; /* [(K+1) B]: of the step that led there; 0 at the root */
-    cm_var target_observation;                /* [K B, ...]; CM_NO_VAR without consistency */
-    cm_var consistency_coefficient;           /* [K B] */
-    cm_loss_vars value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX],
-        consistency_loss[CM_UNROLL_MAX]; /* [B] of one step each; policy: [B D], sums over numbers are losses */
+    cm_var reward_target;      /* [(K+1) B]: of the step that led there; 0 at the root */
+    cm_var target_observation; /* [K B, ...]; CM_NO_VAR without consistency */
+    /* With chance (learning 12) an action leads to an afterstate with a value and a distribution over codes, a code to
+     * the next state. Which code it was is given, or read by the encoder off the observations around the step. */
+    cm_var given_code;        /* [K B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */
+    cm_var code_observations; /* [K B, 2 O] before and after; CM_NO_VAR without an encoder */
     cm_var policy_logits[CM_UNROLL_MAX + 1];
-    cm_unroll_chance outcome; /* with chance */
+    cm_unroll_loss loss[CM_LOSSES];
 } cm_unroll;
 
 /* Factors of the total loss per unroll step: loss weight times unroll scale (learning 3, "Definitions"). */
 typedef struct cm_unroll_factors {
-    double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX], consistency[CM_UNROLL_MAX];
-    double afterstate[CM_UNROLL_MAX], code[CM_UNROLL_MAX], commitment[CM_UNROLL_MAX];
+    double loss[CM_LOSSES][CM_UNROLL_MAX + 1];
 } cm_unroll_factors;
 
 void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_unroll_factors *out);
@@ -74,9 +72,7 @@ void cm_unroll_targets(const cm_unroll *unroll, const cm_train_batch *batch, con
 
 /* Scalars of one chunk, summed like gradients. */
 typedef struct cm_scalars {
-    double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX + 1],
-        consistency[CM_UNROLL_MAX + 1], afterstate[CM_UNROLL_MAX + 1], code[CM_UNROLL_MAX + 1],
-        commitment[CM_UNROLL_MAX + 1];
+    double loss[CM_LOSSES][CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1];
 } cm_scalars;
 
 /* One of the results (losses, the first decoded value: [rows]; with bootstraps value targets: [(K+1) rows]) in a RESULT

@@ -3,6 +3,17 @@
 
 #include "trainer/unroll.h"
 
+const cm_loss_row cm_loss_rows[CM_LOSSES] = {
+#define ROW(term_, metric_, of_, optional_, weight_, mask_)                                                            \
+    {                                                                                                                  \
+        .term = #term_, .metric = #metric_, .of = CM_LOSS_OF_##of_, .is_optional = optional_,                          \
+        .weight = offsetof(cm_trainer_options, weight_), .mask = offsetof(cm_train_batch, mask_)                       \
+    }
+#define CM_LOSS(term, metric, of, weight, mask)          ROW(term, metric, of, false, weight, mask),
+#define CM_OPTIONAL_LOSS(term, metric, of, weight, mask) ROW(term, metric, of, true, weight, mask),
+#include "trainer/losses.def"
+};
+
 /* ---- factors ---- */
 
 void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_unroll_factors *out) {
@@ -13,16 +24,11 @@ void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_un
     case CM_UNROLL_CUMIND: first = later = 1.0 / (K + 1.0), transition = K > 0 ? 1.0 / K : 1.0; break;
     case CM_UNROLL_NONE: break;
     }
-    for (int k = 0; k <= unroll; k++) {
-        out->value[k] = options->value_weight * (k == 0 ? first : later);
-        out->policy[k] = options->policy_weight * (k == 0 ? first : later);
-    }
-    for (int k = 0; k < unroll; k++) {
-        out->reward[k] = options->reward_weight * transition;
-        out->consistency[k] = options->consistency_weight * transition;
-        out->afterstate[k] = options->value_weight * transition;
-        out->code[k] = options->chance_weight * transition;
-        out->commitment[k] = options->commitment_weight * transition;
+    for (int i = 0; i < CM_LOSSES; i++) {
+        const cm_loss_row *row = &cm_loss_rows[i];
+        const double weight = *(const double *)(const void *)((const char *)options + row->weight);
+        for (int k = 0; k < cm_loss_count(i, unroll); k++)
+            out->loss[i][k] = weight * (row->of != CM_LOSS_OF_STATES ? transition : k == 0 ? first : later);
     }
 }
 
@@ -36,24 +42,31 @@ static void *place(const cm_unroll *u, cm_var var, int k, void *base) {
 
 static float weight_of(const cm_train_batch *batch, int row) { return batch->weights ? batch->weights[row] : 1.0f; }
 
-/* target[rows] and coefficient[rows, each] of one term; `stride` elements lie between rows of the batch's arrays. */
-typedef struct term {
-    const float *target, *mask; /* at the chunk's first row and this unroll step */
-    int stride;
-    double factor;
-    int each; /* rows of the loss of each of the batch */
-} term;
+/* How much loss k of a term counts in row i of the chunk. */
+static double share_of(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int loss, int k,
+                       int i) {
+    const float *mask = *(const float *const *)(const void *)((const char *)batch + cm_loss_rows[loss].mask);
+    const size_t row = (size_t)(rows->first + i), count = (size_t)cm_loss_count(loss, u->unroll);
+    return (double)weight_of(batch, rows->first + i) * (double)mask[row * count + (size_t)k];
+}
 
-static void stage_coefficients(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows,
-                               const term *t, float *coefficient) {
-    for (int i = 0; i < u->rows; i++) {
-        double w = (double)weight_of(batch, rows->first + i) * (double)t->mask[(size_t)i * (size_t)t->stride];
-        for (int d = 0; d < t->each; d++) *coefficient++ = (float)(t->factor * w / rows->total);
+static void stage_coefficients(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
+                               const cm_chunk_rows *rows, int loss, void *base) {
+    const cm_unroll_loss *l = &u->loss[loss];
+    float *coefficient = place(u, l->coefficient, 0, base);
+    memset(coefficient, 0, (size_t)(l->first * l->each * u->rows) * sizeof(float));
+    coefficient += l->first * l->each * u->rows;
+    for (int k = 0; k < cm_loss_count(loss, u->unroll); k++) {
+        for (int i = 0; i < u->rows; i++) {
+            const double w = share_of(u, batch, rows, loss, k, i);
+            for (int d = 0; d < l->each; d++) *coefficient++ = (float)(f->loss[loss][k] * w / rows->total);
+        }
     }
 }
 
-static void stage_scalars(const cm_unroll *u, const term *t, float *target) {
-    for (int i = 0; i < u->rows; i++) target[i] = t->target[(size_t)i * (size_t)t->stride];
+/* out[rows] <- from[i stride] */
+static void stage_scalars(const cm_unroll *u, const float *from, int stride, float *out) {
+    for (int i = 0; i < u->rows; i++) out[i] = from[(size_t)i * (size_t)stride];
 }
 
 /* Row (first + i, step) of an array [B, steps, width] into out[rows, width]. */
@@ -71,14 +84,10 @@ static void stage_legal(const cm_unroll *u, const uint8_t *from, int stride, int
     }
 }
 
-static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
-                             const cm_chunk_rows *rows, int k, void *base) {
+static void stage_prediction(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k,
+                             void *base) {
     int steps = u->unroll + 1;
     size_t at = (size_t)rows->first * (size_t)steps + (size_t)k;
-    term value = {NULL, batch->value_mask + at, steps, f->value[k], 1};
-    term policy = {NULL, batch->policy_mask + at, steps, f->policy[k], u->form.numbers};
-    stage_coefficients(u, batch, rows, &value, place(u, u->value_coefficient, k, base));
-    stage_coefficients(u, batch, rows, &policy, place(u, u->policy_coefficient, k * u->form.numbers, base));
     stage_rows(u, batch->target_policy, rows->first, steps, k, rows->P, place(u, u->policy_target, k, base));
     if (u->legal != CM_NO_VAR)
         stage_legal(u, batch->legal + at * (size_t)rows->P, steps * rows->P, rows->P, place(u, u->legal, k, base));
@@ -105,42 +114,20 @@ static void stage_codes(const cm_unroll *u, const cm_train_batch *batch, const c
     }
 }
 
-static void stage_chance(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
-                         const cm_chunk_rows *rows, int k, void *base) {
-    const cm_unroll_chance *c = &u->outcome;
-    const float *mask = batch->consistency_mask + (size_t)rows->first * (size_t)u->unroll + (size_t)k;
-    term value = {NULL, mask, u->unroll, f->afterstate[k], 1}, code = {NULL, mask, u->unroll, f->code[k], 1};
-    term commitment = {NULL, mask, u->unroll, f->commitment[k], 1};
-    stage_coefficients(u, batch, rows, &value, place(u, c->value_coefficient, k, base));
-    stage_coefficients(u, batch, rows, &code, place(u, c->code_coefficient, k, base));
-    if (u->encoder) {
-        stage_pairs(u, batch, rows, k, place(u, c->observations, k, base));
-        stage_coefficients(u, batch, rows, &commitment, place(u, c->commitment_coefficient, k, base));
-    } else {
-        stage_codes(u, batch, rows, k, place(u, c->given, k, base));
-    }
-}
-
-static void stage_transition(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
-                             const cm_chunk_rows *rows, int k, void *base) {
+static void stage_transition(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k,
+                             void *base) {
     size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
     int32_t *actions = place(u, u->actions, k, base);
     for (int i = 0; i < u->rows; i++) actions[i] = batch->actions[at + (size_t)i * (size_t)u->unroll];
-    term reward = {batch->target_reward + at, batch->reward_mask + at, u->unroll, f->reward[k], 1};
-    stage_scalars(u, &reward, place(u, u->reward_target, k + 1, base));
-    stage_coefficients(u, batch, rows, &reward, place(u, u->reward_coefficient, k + 1, base));
-    if (u->chance) stage_chance(u, f, batch, rows, k, base);
+    stage_scalars(u, batch->target_reward + at, u->unroll, place(u, u->reward_target, k + 1, base));
+    if (u->encoder) {
+        stage_pairs(u, batch, rows, k, place(u, u->code_observations, k, base));
+    } else if (u->chance) {
+        stage_codes(u, batch, rows, k, place(u, u->given_code, k, base));
+    }
     if (!u->consistency) return;
-    term consistency = {NULL, batch->consistency_mask + at, u->unroll, f->consistency[k], 1};
-    stage_coefficients(u, batch, rows, &consistency, place(u, u->consistency_coefficient, k, base));
     stage_rows(u, batch->target_observations, rows->first, u->unroll, k, rows->O,
                place(u, u->target_observation, k, base));
-}
-
-/* No action led to the root. */
-static void stage_no_reward(const cm_unroll *u, void *base) {
-    memset(place(u, u->reward_target, 0, base), 0, (size_t)u->rows * sizeof(float));
-    memset(place(u, u->reward_coefficient, 0, base), 0, (size_t)u->rows * sizeof(float));
 }
 
 /* What the value targets of step k are made of. */
@@ -161,8 +148,8 @@ static void stage_values(const cm_unroll *u, const cm_train_batch *batch, const 
     const int steps = u->unroll + 1;
     for (int k = 0; k < steps; k++) {
         const size_t at = (size_t)rows->first * (size_t)steps + (size_t)k;
-        term value = {.target = batch->target_value + at, .stride = steps};
-        stage_scalars(u, &value, place(u, bootstraps ? u->value_partial : u->value_target, k, base));
+        const cm_var target = bootstraps ? u->value_partial : u->value_target;
+        stage_scalars(u, batch->target_value + at, steps, place(u, target, k, base));
         if (bootstraps) stage_bootstraps(u, batch, bootstrap_row, at, k, base);
     }
 }
@@ -171,9 +158,12 @@ void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, 
                      const cm_chunk_rows *rows, const int32_t *bootstrap_row, void *base) {
     stage_values(unroll, batch, rows, bootstrap_row, base);
     stage_rows(unroll, batch->observation, rows->first, 1, 0, rows->O, place(unroll, unroll->observation, 0, base));
-    if (unroll->unroll > 0) stage_no_reward(unroll, base);
-    for (int k = 0; k <= unroll->unroll; k++) stage_prediction(unroll, factors, batch, rows, k, base);
-    for (int k = 0; k < unroll->unroll; k++) stage_transition(unroll, factors, batch, rows, k, base);
+    for (int i = 0; i < CM_LOSSES; i++)
+        if (unroll->loss[i].coefficient != CM_NO_VAR) stage_coefficients(unroll, factors, batch, rows, i, base);
+    for (int k = 0; k <= unroll->unroll; k++) stage_prediction(unroll, batch, rows, k, base);
+    if (unroll->unroll > 0) /* no action led to the root */
+        memset(place(unroll, unroll->reward_target, 0, base), 0, (size_t)unroll->rows * sizeof(float));
+    for (int k = 0; k < unroll->unroll; k++) stage_transition(unroll, batch, rows, k, base);
 }
 
 /* ---- collecting ---- */
@@ -188,13 +178,14 @@ void cm_unroll_targets(const cm_unroll *unroll, const cm_train_batch *batch, con
         for (size_t k = 0; k < steps; k++) targets[i * steps + k] = made ? made[k * B + i] : given[i * steps + k];
 }
 
-/* (1/B) sum of weight * mask * loss over the chunk's rows; the loss of one is the sum of its `each`. */
-static double collect(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, const term *t,
-                      const float *loss) {
+/* (1/B) sum of weight * mask * x[rows, each] over the chunk's rows. */
+static double collect(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int loss, int k,
+                      const float *x) {
+    const int each = u->loss[loss].each;
     double sum = 0.0;
     for (int i = 0; i < u->rows; i++) {
-        double w = (double)weight_of(batch, rows->first + i) * (double)t->mask[(size_t)i * (size_t)t->stride];
-        for (int d = 0; w != 0.0 && d < t->each; d++) sum += w * (double)loss[i * t->each + d];
+        const double w = share_of(u, batch, rows, loss, k, i);
+        for (int d = 0; w != 0.0 && d < each; d++) sum += w * (double)x[i * each + d];
     }
     return sum / rows->total;
 }
@@ -205,32 +196,14 @@ const float *cm_unroll_result(const cm_unroll *unroll, cm_var var, const void *b
 
 void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
                        const void *base, cm_scalars *out) {
-    const cm_unroll *u = unroll;
+    const cm_unroll_loss *policy = &unroll->loss[CM_LOSS_policy];
     memset(out, 0, sizeof *out);
-    for (int k = 0; k <= u->unroll; k++) {
-        size_t at = (size_t)rows->first * (size_t)(u->unroll + 1) + (size_t)k;
-        term value = {NULL, batch->value_mask + at, u->unroll + 1, 0.0, 1};
-        term policy = {NULL, batch->policy_mask + at, u->unroll + 1, 0.0, u->form.numbers};
-        out->value[k] = collect(u, batch, rows, &value, cm_unroll_result(u, u->value[k].loss, base));
-        out->policy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].loss, base));
-        out->entropy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].entropy, base));
+    for (int i = 0; i < CM_LOSSES; i++) {
+        const cm_unroll_loss *l = &unroll->loss[i];
+        for (int k = 0; l->is_recorded && k < cm_loss_count(i, unroll->unroll); k++)
+            out->loss[i][k] = collect(unroll, batch, rows, i, k, cm_unroll_result(unroll, l->step[k].loss, base));
     }
-    for (int k = 0; k < u->unroll; k++) {
-        size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
-        term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0, 1};
-        out->reward[k] = collect(u, batch, rows, &reward, cm_unroll_result(u, u->reward[k].loss, base));
-        term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0, 1};
-        if (u->chance) {
-            const cm_unroll_chance *c = &u->outcome;
-            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_unroll_result(u, c->value[k].loss, base));
-            out->code[k] = collect(u, batch, rows, &consistency, cm_unroll_result(u, c->code[k].loss, base));
-            if (u->encoder) {
-                out->commitment[k] =
-                    collect(u, batch, rows, &consistency, cm_unroll_result(u, c->commitment[k].loss, base));
-            }
-        }
-        if (!u->consistency) continue;
-        out->consistency[k] =
-            collect(u, batch, rows, &consistency, cm_unroll_result(u, u->consistency_loss[k].loss, base));
-    }
+    for (int k = 0; k <= unroll->unroll; k++)
+        out->entropy[k] =
+            collect(unroll, batch, rows, CM_LOSS_policy, k, cm_unroll_result(unroll, policy->step[k].entropy, base));
 }

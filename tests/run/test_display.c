@@ -31,7 +31,7 @@ static cm_metrics busy(void) {
     cm_metrics m = cm_metrics_empty();
     m.iteration = 57, m.env_steps = 14592, m.env_steps_per_second = 3123.4, m.seconds = 5;
     m.simulations_per_second = 412345, m.updates_per_second = 812.3, m.mean_return = 187.25;
-    m.total_loss = 2.3456, m.value_loss = 1.2, m.policy_loss = 0.6, m.reward_loss = 0.01;
+    m.total_loss = 2.3456, m.loss[CM_LOSS_value] = 1.2, m.loss[CM_LOSS_policy] = 0.6, m.loss[CM_LOSS_reward] = 0.01;
     return m;
 }
 

@@ -76,8 +76,8 @@ START_TEST(the_sums_of_the_rewards_are_the_targets) {
     path_of("sums", "/metrics.jsonl", path);
     ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
     ck_assert_int_gt(count, 0);
-    ck_assert_double_gt(rows[count - 1].reward_loss, 2.0);
-    ck_assert_double_le(rows[count - 1].reward_loss, 2.5 + 1e-3);
+    ck_assert_double_gt(rows[count - 1].loss[CM_LOSS_reward], 2.0);
+    ck_assert_double_le(rows[count - 1].loss[CM_LOSS_reward], 2.5 + 1e-3);
     free(rows);
 }
 END_TEST
@@ -103,7 +103,8 @@ START_TEST(four_accumulated_batches_have_the_metrics_of_one_of_four_times_the_si
     ck_assert_int_eq(whole.updates, quarters.updates);
     ck_assert_double_eq_tol(quarters.entropy, whole.entropy, 0.1 * whole.entropy);
     ck_assert_double_eq_tol(quarters.total_loss, whole.total_loss, 0.1 * whole.total_loss);
-    ck_assert_double_eq_tol(quarters.reward_loss, whole.reward_loss, 0.1 * whole.reward_loss);
+    ck_assert_double_eq_tol(quarters.loss[CM_LOSS_reward], whole.loss[CM_LOSS_reward],
+                            0.1 * whole.loss[CM_LOSS_reward]);
     ck_assert_double_eq_tol(quarters.gradient_norm, whole.gradient_norm, 0.3 * whole.gradient_norm);
 }
 END_TEST

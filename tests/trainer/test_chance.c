@@ -115,12 +115,14 @@ START_TEST(codes_come_to_mean_the_coin) {
     open_fixture(&f, &c, &o, "cpu", 1);
     cm_train_report first = train(&f, 1), r = train(&f, 600);
     double coin = -(0.75 * log(0.75) + 0.25 * log(0.25)); /* what nobody can predict */
-    ck_assert_double_eq_tol(first.code_loss[0], log(CODES), 1e-5);
-    ck_assert_double_eq_tol(first.reward_loss[0], log(3.0), 1e-5);
+    ck_assert_double_eq_tol(first.loss[CM_LOSS_code][0], log(CODES), 1e-5);
+    ck_assert_double_eq_tol(first.loss[CM_LOSS_reward][0], log(3.0), 1e-5);
     for (int k = 0; k < K; k++) {
-        ck_assert_msg(r.reward_loss[k] < 0.1, "reward loss %g: the code does not tell the coin", r.reward_loss[k]);
-        ck_assert_msg(fabs(r.code_loss[k] - coin) < 0.4, "code loss %g, entropy of the coin %g", r.code_loss[k], coin);
-        ck_assert_double_lt(r.afterstate_loss[k], 0.1);
+        ck_assert_msg(r.loss[CM_LOSS_reward][k] < 0.1, "reward loss %g: the code does not tell the coin",
+                      r.loss[CM_LOSS_reward][k]);
+        ck_assert_msg(fabs(r.loss[CM_LOSS_code][k] - coin) < 0.4, "code loss %g, entropy of the coin %g",
+                      r.loss[CM_LOSS_code][k], coin);
+        ck_assert_double_lt(r.loss[CM_LOSS_afterstate][k], 0.1);
     }
     close_fixture(&f);
 }
@@ -137,11 +139,12 @@ START_TEST(given_codes_are_predicted_as_often_as_they_come) {
     f.batch.codes = f.codes, f.batch.target_observations = NULL;
     cm_train_report first = train(&f, 1), r = train(&f, 400);
     double coin = -(0.75 * log(0.75) + 0.25 * log(0.25));
-    ck_assert_double_eq_tol(first.code_loss[0], log(CODES) * 7 / 8, 1e-5);
+    ck_assert_double_eq_tol(first.loss[CM_LOSS_code][0], log(CODES) * 7 / 8, 1e-5);
     for (int k = 0; k < K; k++) {
-        ck_assert_msg(r.reward_loss[k] < 0.2, "step %d: reward loss %g", k, r.reward_loss[k]);
-        ck_assert_msg(fabs(r.code_loss[k] - coin * 7 / 8) < 0.1, "step %d: code loss %g", k, r.code_loss[k]);
-        ck_assert_double_eq(r.commitment_loss[k], 0.0);
+        ck_assert_msg(r.loss[CM_LOSS_reward][k] < 0.2, "step %d: reward loss %g", k, r.loss[CM_LOSS_reward][k]);
+        ck_assert_msg(fabs(r.loss[CM_LOSS_code][k] - coin * 7 / 8) < 0.1, "step %d: code loss %g", k,
+                      r.loss[CM_LOSS_code][k]);
+        ck_assert_double_eq(r.loss[CM_LOSS_commitment][k], 0.0);
     }
     close_fixture(&f);
 }
@@ -181,8 +184,8 @@ START_TEST(the_encoder_sees_the_observations_before_and_after_each_step) {
         for (int i = 0; i < B * K * O; i++) f.next[i] = i / O % K == 0 && differing ? (float)(i % 7) : 0.5f;
         ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
         for (int k = 0; k < K; k++) {
-            bool same = fabs(r.commitment_loss[k] - 1.0 / CODES) < 1e-3;
-            ck_assert_msg(same == !differing, "step %d: %g", k, r.commitment_loss[k]);
+            bool same = fabs(r.loss[CM_LOSS_commitment][k] - 1.0 / CODES) < 1e-3;
+            ck_assert_msg(same == !differing, "step %d: %g", k, r.loss[CM_LOSS_commitment][k]);
         }
         close_fixture(&f);
     }
@@ -199,8 +202,9 @@ START_TEST(the_encoder_takes_statistics_of_one_step) {
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &one), CM_OK);
     for (int i = 0; i < B; i++) f.next[(i * K + K - 1) * O + i % O] += 5.0f; /* behind the last step */
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &other), CM_OK);
-    for (int k = 0; k + 1 < K; k++) ck_assert_double_eq(other.commitment_loss[k], one.commitment_loss[k]);
-    ck_assert_double_ne(other.commitment_loss[K - 1], one.commitment_loss[K - 1]);
+    for (int k = 0; k + 1 < K; k++)
+        ck_assert_double_eq(other.loss[CM_LOSS_commitment][k], one.loss[CM_LOSS_commitment][k]);
+    ck_assert_double_ne(other.loss[CM_LOSS_commitment][K - 1], one.loss[CM_LOSS_commitment][K - 1]);
     close_fixture(&f);
 }
 END_TEST
@@ -215,12 +219,15 @@ START_TEST(past_an_end_there_is_no_chance_to_learn) {
     for (int i = 0; i < B * K; i++) inside[i] = i % K == 0 ? 1.0f : 0.0f;
     f.batch.consistency_mask = inside;
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
-    ck_assert(r.code_loss[0] > 0.0 && r.commitment_loss[0] > 0.0 && r.afterstate_loss[0] > 0.0);
-    ck_assert(r.code_loss[1] == 0.0 && r.commitment_loss[1] == 0.0 && r.afterstate_loss[1] == 0.0);
+    ck_assert(r.loss[CM_LOSS_code][0] > 0.0 && r.loss[CM_LOSS_commitment][0] > 0.0 &&
+              r.loss[CM_LOSS_afterstate][0] > 0.0);
+    ck_assert(r.loss[CM_LOSS_code][1] == 0.0 && r.loss[CM_LOSS_commitment][1] == 0.0 &&
+              r.loss[CM_LOSS_afterstate][1] == 0.0);
     double total = 0.0;
-    for (int k = 0; k <= K; k++) total += (k == 0 ? 1.0 : 1.0 / K) * (r.value_loss[k] + r.policy_loss[k]);
-    for (int k = 0; k < K; k++) total += r.reward_loss[k] / K;
-    total += (r.code_loss[0] + r.commitment_loss[0] + r.afterstate_loss[0]) / K;
+    for (int k = 0; k <= K; k++)
+        total += (k == 0 ? 1.0 : 1.0 / K) * (r.loss[CM_LOSS_value][k] + r.loss[CM_LOSS_policy][k]);
+    for (int k = 0; k < K; k++) total += r.loss[CM_LOSS_reward][k] / K;
+    total += (r.loss[CM_LOSS_code][0] + r.loss[CM_LOSS_commitment][0] + r.loss[CM_LOSS_afterstate][0]) / K;
     ck_assert_double_eq_tol(r.total_loss, total, 1e-6);
     close_fixture(&f);
 }

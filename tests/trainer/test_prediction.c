@@ -132,8 +132,8 @@ START_TEST(the_loss_is_what_it_is_by_hand_at_the_start) {
     c.zero_init = true; /* uniform over the three atoms and over the four legal actions */
     open_fixture(&f, &c, &o, "cpu");
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
-    ck_assert_double_eq_tol(r.value_loss[0], log(3.0), 1e-5);
-    ck_assert_double_eq_tol(r.policy_loss[0], log(4.0), 1e-5);
+    ck_assert_double_eq_tol(r.loss[CM_LOSS_value][0], log(3.0), 1e-5);
+    ck_assert_double_eq_tol(r.loss[CM_LOSS_policy][0], log(4.0), 1e-5);
     ck_assert_double_eq_tol(r.total_loss, 0.5 * log(3.0) + log(4.0), 1e-5);
     close_fixture(&f);
 }

@@ -256,9 +256,9 @@ START_TEST(consistency_with_a_weight_of_0_is_reported_and_teaches_nothing) {
     ck_assert_double_eq(consistency_squares(&without, &b), 0.0);
     double weighted = 0.0;
     for (int k = 0; k < 2; k++) {
-        ck_assert_double_gt(fabs(a.consistency_loss[k]), 1e-4);
-        ck_assert_double_eq(a.consistency_loss[k], b.consistency_loss[k]);
-        weighted += with.consistency_weight * a.consistency_loss[k];
+        ck_assert_double_gt(fabs(a.loss[CM_LOSS_consistency][k]), 1e-4);
+        ck_assert_double_eq(a.loss[CM_LOSS_consistency][k], b.loss[CM_LOSS_consistency][k]);
+        weighted += with.consistency_weight * a.loss[CM_LOSS_consistency][k];
     }
     ck_assert_int_eq(with.unroll_scale, CM_UNROLL_PAPER);
     ck_assert_double_eq_tol(a.total_loss, b.total_loss + weighted / 2.0, 1e-6);
@@ -343,7 +343,7 @@ START_TEST(losses_of_numbers_are_that_of_their_combinations) {
             loss -= q[b][a] * log_pi / B, entropy -= exp(log_pi) * log_pi / B;
         }
     }
-    ck_assert_double_eq_tol(r.policy_loss[0], loss, 1e-5);
+    ck_assert_double_eq_tol(r.loss[CM_LOSS_policy][0], loss, 1e-5);
     ck_assert_double_eq_tol(r.entropy[0], entropy, 1e-5);
     ck_assert_double_gt(fabs(loss - 2.0 * log(A)), 1e-3); /* of logits that are not equal */
     close_fixture(&f);
