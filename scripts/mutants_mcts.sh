@@ -37,8 +37,8 @@ memory.c|1.0f / (float)i|1.0f / (float)(i + 1)
 memory.c|cm_puct_explore((float)i,|cm_puct_explore((float)(i - 1),
 step_impl.inc|is_new ? 1 : old->visits + 1|is_new ? 2 : old->visits + 1
 step_impl.inc|is_new ? 1 : old->visits + 1|is_new ? 1 : old->visits
-step_impl.inc|view->rest->depth = leaf.depth + 1|view->rest->depth = leaf.depth
-step_impl.inc|view->rest->depth + 1 >= tree->max_depth|view->rest->depth >= tree->max_depth
+step_impl.inc|view->cold->depth = leaf.depth + 1|view->cold->depth = leaf.depth
+step_impl.inc|view->cold->depth + 1 >= tree->max_depth|view->cold->depth >= tree->max_depth
 step_impl.inc|simulation = root->node->visits - 1|simulation = root->node->visits
 step_impl.inc|valid < most ? valid : most|most
 step_impl.inc|view->open[action] = -INFINITY;|
@@ -47,7 +47,7 @@ step_impl.inc|tree->root_q[edge] = cm_backup_q(child)|tree->root_q[edge] = child
 step_impl.inc|tree->num_chance > 0 && !is_below_chance|tree->num_chance > 0
 step_impl.inc|float g = child.value|float g = -child.value
 lanes_alone.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
-step_impl.inc|entry >= view->rest->count|entry > view->rest->count
+step_impl.inc|entry >= view->cold->count|entry > view->cold->count
 step_impl.inc|if (here > most) most = here, best = a|if (here >= most) most = here, best = a
 step_impl.inc|float explore = view.node->explore|float explore = tree->explore[view.node->visits]
 rules.h|visits[a] > 0 ? q[a] : fill|q[a]
@@ -79,11 +79,11 @@ select.h|*cm_view_q(view, i) - range.low|*cm_view_q(view, i) + range.low
 select.h|q == q ? q - range.low : 0.0f|q == q ? q - range.low : range.size
 select.h|if (score > most) most = score, best = a|if (score >= most) most = score, best = a
 select.h|score == best.score && action < best.action|score == best.score && action > best.action
-select.h|cm_affine_open(map) + explore * view->rest->open_prior|explore * view->rest->open_prior
-select.h|open = rest->open_prior + cm_affine_open(map)|open = rest->open_prior - cm_affine_open(map)
+select.h|cm_affine_open(map) + explore * view->cold->open_prior|explore * view->cold->open_prior
+select.h|open = cold->open_prior + cm_affine_open(map)|open = cold->open_prior - cm_affine_open(map)
 select.h|scratch[i] * total - (float)view->visits[i] * part|scratch[i] * total + (float)view->visits[i] * part
 select.h|part = 1.0f / (float)view->node->visits|part = 1.0f / (float)(view->node->visits + 1)
-select.h|cm_sum(scratch, count) + open * rest->open_mass|cm_sum(scratch, count) + open
+select.h|cm_sum(scratch, count) + open * cold->open_mass|cm_sum(scratch, count) + open
 select.h|? *cm_view_q(view, a) : map.fill|? *cm_view_q(view, a) : map.shift
 select.h|scratch[a] * total - *cm_view_weight(view, a) * part|scratch[a] * total + *cm_view_weight(view, a) * part
 select.h|if (view->logit[a] > -FLT_MAX && score > best)|if (view->logit[a] > -FLT_MAX && score >= best)
@@ -109,7 +109,7 @@ policy.h|share * *noise|*noise
 begin.h|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, playable, n)|cm_argmax(playable, n)
-reuse.c|view.rest->depth -= 1|view.rest->depth -= 0
+reuse.c|view.cold->depth -= 1|view.cold->depth -= 0
 reuse.c|view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map)|(void)0
 reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
 plain.inc|wf next = reward + discount * g|wf next = reward - discount * g
@@ -130,7 +130,7 @@ plain.inc|first = h->is_gumbel ? logit : prior|first = prior
 plain.inc|entry->prior * node->share|entry->prior
 plain.inc|float g = reward + discount * value;|float g = reward - discount * value;
 plain.inc|leaf->edge};|leaf->edge + 1};
-plain.inc|rest->depth = leaf->depth + 1|rest->depth = leaf->depth
+plain.inc|cold->depth = leaf->depth + 1|cold->depth = leaf->depth
 plain.inc|.depth = leaf->depth + 1}|.depth = leaf->depth}
 plain_select.inc|wf y = q - s.low|wf y = q + s.low
 plain_select.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
@@ -138,11 +138,11 @@ plain_select.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(
 plain_select.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
 plain_select.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
 plain_select.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
-plain_select.inc|(counts < 8) & (rest == 0)|(counts < 16) & (rest == 0)
+plain_select.inc|(counts < 8) & (left == 0)|(counts < 16) & (left == 0)
 plain_select.inc|list_count(p[i]) > 7|list_count(p[i]) > 8
 plain_select.inc|counts < 4|counts < 8
 plain.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
-plain.inc|*cm_view_weight(view, at + 1) = view->rest->open_prior;|
+plain.inc|*cm_view_weight(view, at + 1) = view->cold->open_prior;|
 plain_select.inc|((x[0] + x[4]) + (x[2] + x[6]))|((x[0] + x[2]) + (x[4] + x[6]))
 plain_select.inc|(x[0] + x[2]) + (x[1] + x[3])|(x[0] + x[1]) + (x[2] + x[3])
 plain_select.inc|tree->max_depth == INT32_MAX|tree->max_depth > 0
@@ -162,10 +162,10 @@ plain_select.inc|(valid < most ? valid : most)|most
 plain_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = wi_least(visits
 plain_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
 plain_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
-lanes_avx2.inc|(view->rest->raw_value + total * mean) / (total + 1.0f)|(view->rest->raw_value + total * mean) / total
+lanes_avx2.inc|(view->cold->raw_value + total * mean) / (total + 1.0f)|(view->cold->raw_value + total * mean) / total
 lanes_avx2.inc|v8_max(_mm256_max_ps(x, v8_set(bound)))|v8_max(x)
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]
-lanes_avx2.inc|rest->open_action < action[entry]|rest->open_action > action[entry]
+lanes_avx2.inc|cold->open_action < action[entry]|cold->open_action > action[entry]
 lanes_avx2.inc|candidate < lowest|candidate > lowest
 lanes_avx2.inc|equal &= ~(one << (without - from))|(void)one
 lanes_avx2.inc|from += 64|from += 128

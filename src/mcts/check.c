@@ -40,13 +40,13 @@ static cm_status check_selection(const cm_tree *tree, int b, const cm_node_view 
     int slot = cm_tree_slot_of(tree, edge), entry = cm_tree_entry_of(tree, edge);
     if (slot < view->slot || slot >= tree->slots) return broken(b, view->slot, "slot to expand", slot, view->slot);
     cm_node_view leaf = cm_tree_view(tree, b, slot);
-    int most = tree->is_dense ? tree->num_actions - 1 : leaf.rest->count, width = cm_tree_width(tree, b, slot);
+    int most = tree->is_dense ? tree->num_actions - 1 : leaf.cold->count, width = cm_tree_width(tree, b, slot);
     if (entry > most) return broken(b, slot, "entry to expand", entry, most);
     int32_t action = cm_step_action(tree, b, &leaf, entry);
-    bool is_open = cm_view_is_open(&leaf, entry), is_limit = leaf.rest->depth + 1 >= tree->max_depth;
+    bool is_open = cm_view_is_open(&leaf, entry), is_limit = leaf.cold->depth + 1 >= tree->max_depth;
     if (action < 0 || action >= width) return broken(b, slot, "action to expand", action, 0);
     if (!is_open && !is_limit) return broken(b, slot, "action to expand has a child, entry", entry, most);
-    for (int at = 0; is_open && leaf.is_list && at < leaf.rest->count; at++) {
+    for (int at = 0; is_open && leaf.is_list && at < leaf.cold->count; at++) {
         if (leaf.action[at] == action) return broken(b, slot, "action to expand has a child, entry", at, CM_NONE);
     }
     return CM_OK;
@@ -56,12 +56,12 @@ static cm_status check_selection(const cm_tree *tree, int b, const cm_node_view 
 static cm_status check_rule(const cm_tree *tree, int b, const cm_node_view *view, int32_t edge) {
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
     bool is_chance = tree->is_chance[cm_tree_index(tree, b, view->slot)];
-    if (view->node->visits == 1 || is_told || view->rest->depth >= tree->max_depth) return CM_OK;
+    if (view->node->visits == 1 || is_told || view->cold->depth >= tree->max_depth) return CM_OK;
     int entry = is_chance ? cm_select_chance(view).entry
                 : tree->params.interior_rule == CM_RULE_GUMBEL
                     ? cm_rules_gumbel(tree, view)
                     : cm_rules_puct(tree, view, tree->explore[view->node->visits]);
-    bool ends = cm_view_is_open(view, entry) || view->rest->depth + 1 >= tree->max_depth;
+    bool ends = cm_view_is_open(view, entry) || view->cold->depth + 1 >= tree->max_depth;
     int32_t want = ends ? cm_tree_edge(tree, view->slot, entry) : *cm_view_leaf(view, entry);
     return edge == want ? CM_OK : broken(b, view->slot, "edge to expand", edge, want);
 }
@@ -74,7 +74,7 @@ static cm_status check_constants(const cm_tree *tree, int b, int slot, const cm_
     if (tree->params.interior_rule == CM_RULE_PUCT) {
         return node->explore == explore ? CM_OK : broken(b, slot, "explore", (double)node->explore, (double)explore);
     }
-    float raw = view->rest->raw_value;
+    float raw = view->cold->raw_value;
     return node->raw_value == raw ? CM_OK : broken(b, slot, "raw value", (double)node->raw_value, (double)raw);
 }
 
@@ -94,8 +94,8 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
     CM_TRY(check_constants(tree, b, slot, &view));
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
     cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
-    int depth = slot == CM_ROOT ? 0 : above.rest->depth + 1;
-    if (view.rest->depth != depth) return broken(b, slot, "depth", view.rest->depth, depth);
+    int depth = slot == CM_ROOT ? 0 : above.cold->depth + 1;
+    if (view.cold->depth != depth) return broken(b, slot, "depth", view.cold->depth, depth);
     if (depth >= tree->max_depth) return CM_OK; /* nobody asks what it selects */
     int32_t edge = slot == CM_ROOT ? tree->root_leaf[b] : *cm_view_leaf(&above, cm_tree_entry_of(tree, node->link));
     CM_TRY(check_selection(tree, b, &view, edge));

@@ -12,7 +12,7 @@ extern "C" {
 
 typedef struct cm_tree_copy {
     cm_node node;
-    cm_rest rest;
+    cm_node_cold cold;
     cm_entry entry[CM_DENSE_MOST];
     float logit[CM_DENSE_MOST]; /* GUMBEL */
 } cm_tree_copy;
@@ -27,7 +27,7 @@ static CM_HD inline cm_node_view cm_copy_view(const cm_node_view *of, cm_tree_co
     cm_entry *entry = copy->entry;
     cm_node_view view = *of;
     view.node = &copy->node;
-    view.rest = &copy->rest;
+    view.cold = &copy->cold;
     view.q = &entry->q;
     view.weight = &entry->weight;
     view.leaf = &entry->leaf;
@@ -38,14 +38,14 @@ static CM_HD inline cm_node_view cm_copy_view(const cm_node_view *of, cm_tree_co
 
 /* The same of a node that says nothing yet. */
 static CM_HD inline cm_node_view cm_copy_new(const cm_node_view *of, cm_tree_copy *copy) {
-    const cm_rest none = {0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
-    copy->rest = none;
+    const cm_node_cold none = {0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
+    copy->cold = none;
     return cm_copy_view(of, copy);
 }
 
 static CM_HD inline cm_node_view cm_copy_read(const cm_tree *tree, const cm_node_view *from, cm_tree_copy *copy) {
     copy->node = *from->node;
-    copy->rest = *from->rest;
+    copy->cold = *from->cold;
     CM_WRITTEN_OUT for (int a = 0; a < tree->num_actions; a++) copy->entry[a] = cm_copy_entries(from)[a];
     if (cm_copy_has_logits(tree))
         CM_WRITTEN_OUT for (int a = 0; a < tree->num_actions; a++) copy->logit[a] = from->logit[a];
@@ -74,7 +74,7 @@ static CM_HD inline void cm_copy_write(const cm_tree *tree, int b, const cm_node
 static CM_HD inline void cm_copy_write_new(const cm_tree *tree, int b, const cm_node_view *view) {
     const cm_node_view to = cm_tree_view(tree, b, view->slot);
     *to.node = *view->node;
-    *to.rest = *view->rest;
+    *to.cold = *view->cold;
     CM_WRITTEN_OUT for (int a = 0; a < tree->capacity; a++) {
         cm_copy_entries(&to)[a] = cm_copy_entries(view)[a];
         if (cm_copy_has_logits(tree)) to.logit[a] = view->logit[a];

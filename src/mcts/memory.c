@@ -11,8 +11,8 @@ enum { MOST_BATCH = 1 << 20, MOST_COLUMNS = 65536 };
  * spread over all sets of a cache. */
 static void plan_blocks(cm_tree *tree) {
     size_t row = (size_t)tree->capacity * sizeof(float), rows = cm_rules_need_statistics(&tree->params) ? 5 : 4;
-    tree->rows_at = sizeof(cm_node) + (tree->is_dense ? 0 : sizeof(cm_rest));
-    tree->rest_bytes = tree->is_dense ? (sizeof(cm_rest) + row + 15) / 16 * 16 : 2 * row;
+    tree->rows_at = sizeof(cm_node) + (tree->is_dense ? 0 : sizeof(cm_node_cold));
+    tree->cold_bytes = tree->is_dense ? (sizeof(cm_node_cold) + row + 15) / 16 * 16 : 2 * row;
     tree->node_bytes = cm_align(tree->rows_at + rows * row);
     if (!tree->is_dense && tree->node_bytes > 2 * (size_t)CM_ALIGN) tree->node_bytes |= CM_ALIGN;
 }
@@ -42,7 +42,7 @@ void cm_tree_take(cm_tree *tree, cm_arena *arena) {
     size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
     size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
     tree->nodes = cm_arena_take(arena, (slots + 1) * tree->node_bytes);
-    tree->rest = cm_arena_take(arena, slots * tree->rest_bytes);
+    tree->cold = cm_arena_take(arena, slots * tree->cold_bytes);
     tree->open = cm_arena_take(arena, tree->is_dense ? 0 : slots * (size_t)tree->columns * word);
     tree->is_used = cm_arena_take(arena, slots);
     tree->is_chance = cm_arena_take(arena, slots);

@@ -73,7 +73,7 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     info.parent = slot == CM_ROOT ? CM_NONE : cm_tree_slot_of(tree, view.node->link);
     info.action_from_parent = cm_tree_action_to(tree, b, slot);
     info.value = view.node->value;
-    info.raw_value = view.rest->raw_value;
+    info.raw_value = view.cold->raw_value;
     info.width = cm_tree_width(tree, b, slot);
     info.is_chance = tree->is_chance[cm_tree_index(tree, b, slot)] != 0;
     return info;
@@ -85,14 +85,14 @@ static float open_prior(const cm_tree *tree, int b, const cm_node_view *view, in
     float open = view->open[column];
     if (open == -INFINITY) return 0.0f;
     if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, view->slot)])) return open;
-    return cm_exp(open - view->rest->top) * view->rest->factor;
+    return cm_exp(open - view->cold->top) * view->cold->factor;
 }
 
 cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column) {
     const cm_tree *tree = &search->tree;
     cm_node_view view = cm_tree_view(tree, b, slot);
     int at = tree->is_dense ? column : 0;
-    while (view.is_list && at < view.rest->count && view.action[at] != column) at++;
+    while (view.is_list && at < view.cold->count && view.action[at] != column) at++;
     cm_edge_info info = {.child = CM_NONE};
     if (cm_view_is_open(&view, at)) {
         info.prior = open_prior(tree, b, &view, column);

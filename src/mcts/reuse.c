@@ -60,7 +60,7 @@ static void renumber(const cm_tree *tree, int b, int slot, const int32_t *map) {
         *cm_view_leaf(&view, at) = cm_tree_edge(tree, map[slot], view.is_list ? entries : 0);
     }
     view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map);
-    view.rest->depth -= 1;
+    view.cold->depth -= 1;
 }
 
 /* Copies what belongs to one slot to another. */
@@ -68,7 +68,7 @@ static void move_slot(const cm_tree *tree, int b, int from, int to) {
     size_t i = cm_tree_index(tree, b, from), j = cm_tree_index(tree, b, to), row = (size_t)tree->columns;
     if (i == j) return;
     memcpy(tree->nodes + j * tree->node_bytes, tree->nodes + i * tree->node_bytes, tree->node_bytes);
-    memcpy(tree->rest + j * tree->rest_bytes, tree->rest + i * tree->rest_bytes, tree->rest_bytes);
+    memcpy(tree->cold + j * tree->cold_bytes, tree->cold + i * tree->cold_bytes, tree->cold_bytes);
     if (!tree->is_dense) memcpy(tree->open + j * row, tree->open + i * row, row * sizeof(float));
 }
 
@@ -142,10 +142,10 @@ static void renew_priors(cm_tree *tree, int b, const cm_node_view *root, const f
         *cm_view_weight(root, at) = cm_backup_weight(tree, child);
     }
     if (tree->is_dense) return;
-    int best = cm_argmax(root->open, tree->num_actions), count = root->rest->count;
-    root->rest->open_prior = root->open[best];
-    root->rest->open_action = root->open[best] == -INFINITY ? CM_NONE : best;
-    if (count < tree->capacity) *cm_view_weight(root, count) = root->rest->open_prior;
+    int best = cm_argmax(root->open, tree->num_actions), count = root->cold->count;
+    root->cold->open_prior = root->open[best];
+    root->cold->open_action = root->open[best] == -INFINITY ? CM_NONE : best;
+    if (count < tree->capacity) *cm_view_weight(root, count) = root->cold->open_prior;
 }
 
 void cm_reuse_root(cm_tree *tree, int b, const float *logits) {

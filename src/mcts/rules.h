@@ -65,8 +65,8 @@ static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_node_vi
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) return cm_range_map(cm_rules_range(tree, view));
     if (tree->is_dense) return cm_rules_map_dense(tree, view);
-    int count = view->rest->count;
-    float fill = view->rest->raw_value;
+    int count = view->cold->count;
+    float fill = view->cold->raw_value;
     if (params->use_mixed_value) {
         fill = cm_mixed_value(view->q, view->prior, view->visits, count, fill, tree->scratch);
     }

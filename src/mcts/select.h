@@ -36,22 +36,22 @@ static CM_HD inline cm_choice cm_choice_better(cm_choice best, float score, int3
 /* The end of a comparison: takes the best open action in, if there is one. If nothing can be compared (no action is
  * there, or numbers that are not finite) the first child, without children action 0. */
 static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_node_view *view, float open_score) {
-    const cm_rest *rest = view->rest;
-    if (rest->open_action != CM_NONE) best = cm_choice_better(best, open_score, rest->open_action, rest->count);
+    const cm_node_cold *cold = view->cold;
+    if (cold->open_action != CM_NONE) best = cm_choice_better(best, open_score, cold->open_action, cold->count);
     if (best.action != INT32_MAX) return best;
     best.entry = 0;
-    best.action = rest->count > 0 ? view->action[0] : 0;
+    best.action = cold->count > 0 ? view->action[0] : 0;
     return best;
 }
 
 /* PUCT: transformed q + explore * prior / (visits + 1). */
 static CM_HD inline cm_choice cm_select_puct(const cm_node_view *view, cm_affine map, float explore) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->rest->count; i++) {
+    for (int i = 0; i < view->cold->count; i++) {
         float score = cm_affine_apply(map, *cm_view_q(view, i)) + explore * *cm_view_weight(view, i);
         best = cm_choice_better(best, score, view->action[i], i);
     }
-    return cm_choice_final(best, view, cm_affine_open(map) + explore * view->rest->open_prior);
+    return cm_choice_final(best, view, cm_affine_open(map) + explore * view->cold->open_prior);
 }
 
 /* PUCT with values of a range: (q - low) / size + explore * weight, times the size, so that nothing is divided. What is
@@ -62,11 +62,11 @@ static CM_HD inline float cm_select_score(float above_low, float weight, cm_rang
 
 static CM_HD inline cm_choice cm_select_list(const cm_node_view *view, cm_range range, float explore) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->rest->count; i++) {
+    for (int i = 0; i < view->cold->count; i++) {
         float score = cm_select_score(*cm_view_q(view, i) - range.low, *cm_view_weight(view, i), range, explore);
         best = cm_choice_better(best, score, view->action[i], i);
     }
-    return cm_choice_final(best, view, cm_select_score(0.0f, view->rest->open_prior, range, explore));
+    return cm_choice_final(best, view, cm_select_score(0.0f, view->cold->open_prior, range, explore));
 }
 
 /* The same over dense entries [n], q NaN where nothing is visited: the lowest of the best; 0 if nothing is there. */
@@ -83,10 +83,10 @@ static CM_HD inline int cm_select_dense(const cm_node_view *view, int n, cm_rang
 
 /* Gumbel below the root: follows the improved policy softmax(logits + transformed q). scratch: [count + 1]. */
 static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node_view *view, cm_affine map, float *scratch) {
-    const cm_rest *rest = view->rest;
-    int count = rest->count;
-    bool has_open = rest->open_action != CM_NONE;
-    float most = -FLT_MAX, open = rest->open_prior + cm_affine_open(map);
+    const cm_node_cold *cold = view->cold;
+    int count = cold->count;
+    bool has_open = cold->open_action != CM_NONE;
+    float most = -FLT_MAX, open = cold->open_prior + cm_affine_open(map);
     for (int i = 0; i < count; i++) {
         scratch[i] = *cm_view_weight(view, i) + cm_affine_apply(map, *cm_view_q(view, i));
         most = cm_max(most, scratch[i]);
@@ -94,7 +94,7 @@ static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node_view *view
     if (has_open) most = cm_max(most, open);
     for (int i = 0; i < count; i++) scratch[i] = cm_exp(scratch[i] - most);
     open = has_open ? cm_exp(open - most) : 0.0f;
-    float total = 1.0f / (cm_sum(scratch, count) + open * rest->open_mass), part = 1.0f / (float)view->node->visits;
+    float total = 1.0f / (cm_sum(scratch, count) + open * cold->open_mass), part = 1.0f / (float)view->node->visits;
     cm_choice best = cm_choice_none();
     for (int i = 0; i < count; i++) {
         best = cm_choice_better(best, scratch[i] * total - (float)view->visits[i] * part, view->action[i], i);
@@ -124,9 +124,9 @@ static CM_HD inline int cm_select_gumbel_dense(const cm_node_view *view, int n, 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
 static CM_HD inline cm_choice cm_select_chance(const cm_node_view *view) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->rest->count; i++)
+    for (int i = 0; i < view->cold->count; i++)
         best = cm_choice_better(best, *cm_view_weight(view, i), view->action[i], i);
-    return cm_choice_final(best, view, view->rest->open_prior);
+    return cm_choice_final(best, view, view->cold->open_prior);
 }
 
 /* What Gumbel's root rule compares of an action. */

@@ -51,7 +51,7 @@ const cm_step *cm_step_best(void);
 static CM_HD inline int32_t cm_step_action(const cm_tree *tree, int b, const cm_node_view *view, int entry) {
     if (tree->is_dense || !cm_view_is_open(view, entry)) return cm_view_action(view, entry);
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
-    int32_t action = is_told ? tree->root_open[b] : view->rest->open_action;
+    int32_t action = is_told ? tree->root_open[b] : view->cold->open_action;
     return action == CM_NONE ? 0 : action;
 }
 
@@ -65,7 +65,7 @@ static CM_HD inline cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t edg
     int32_t entry = cm_tree_entry_of(tree, edge);
     cm_node_view view = cm_tree_view(tree, b, cm_tree_slot_of(tree, edge));
     bool is_new = cm_step_is_new(tree, &view, entry);
-    cm_leaf leaf = {edge, cm_step_action(tree, b, &view, entry), is_new ? slot : view.child[entry], view.rest->depth};
+    cm_leaf leaf = {edge, cm_step_action(tree, b, &view, entry), is_new ? slot : view.child[entry], view.cold->depth};
     return leaf;
 }
 

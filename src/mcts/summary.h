@@ -35,7 +35,7 @@ static CM_HD inline void cm_summary_values(const cm_tree *tree, int b, const cm_
     cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     cm_summary *summary = &tree->summary[b];
     summary->value = root.node->value;
-    summary->raw_value = root.rest->raw_value;
+    summary->raw_value = root.cold->raw_value;
     if (!map) return;
     summary->fill = map->fill;
     summary->shift = map->shift;

@@ -1,22 +1,24 @@
 /* Memory of a batch of search trees.
  *
- * A node stands in two blocks: what is read on every way through it, and what is not. What belongs to an edge stands
- * where it is used: reward, discount and prior of an edge at the child, and the visits of a node equal those of the
- * edge that leads to it (docs/spec/search.md 2.2). The actions of a node are entries of its rows, in one of two orders,
- * the same for a whole tree:
+ * The cached leaf. Each node caches the leaf that its selection leads to, so a simulation reads the root's cached leaf
+ * in O(1) and never walks down. What a node selects depends on its own statistics alone, and these change only in the
+ * backup. So the backup renews, at each node from the new leaf's parent to the root, the cached leaf of the one entry
+ * that led there, and the selection (docs/design/search.md).
+ *
+ * A node has two blocks: a hot one, which every backup through it reads, and a cold one. Reward, discount and prior of
+ * an edge are stored at the child; the visits of a node equal those of the edge that leads to it (docs/spec/search.md
+ * 2.2). The actions of a node are entries of its rows, in one of two orders, the same for a whole tree:
  *
  * Dense (at most eight actions, and PUCT or GUMBEL at every node): the entry of an action is its number. An action that
- * is not expanded has q NaN. Under PUCT it has its prior for a weight, and one that is not there -inf; under GUMBEL
+ * is not expanded has q NaN. Under PUCT its weight is its prior, or -inf if the action is not there; under GUMBEL
  * logits are a row of their own, with -inf for what is not there.
  *
  * Lists: the expanded children in the order of their first visit. Few children of a node are ever visited, so selection
  * costs by visited children, not by actions: all others (the open actions) share one transformed value, the best of
- * them is the one with the largest prior, and that is looked up once per expansion. It has the entry behind the last
+ * them is the one with the largest prior, and that is looked up once per expansion. It has the entry after the last
  * child. The priors of open actions are a row of their own.
  *
- * An edge has a number: slot of the node << shift | entry. What a node would select depends on nothing but its own
- * statistics; it is renewed when they change, in the backup. The edge at the end of the walk that follows these
- * selections is kept for each entry: nobody walks down the tree.
+ * An edge has a number: slot of the node << shift | entry.
  */
 #ifndef CM_MCTS_TREE_H
 #define CM_MCTS_TREE_H
@@ -35,14 +37,14 @@ typedef struct cm_node { /* rows of four are read and written as vectors */
     float share;         /* 1 / (visits + 1), of the next return in the mean                                        */
     union {
         float explore;   /* PUCT: sqrt(visits + 1) * pb_c(visits + 1), for the selection after the next return      */
-        float raw_value; /* GUMBEL below the root: as in cm_rest                                                    */
+        float raw_value; /* GUMBEL below the root: as in cm_node_cold */
     };
 
     float reward, discount, prior; /* of the edge that leads here; prior: softmax of the prior logits          */
     int32_t link;                  /* number of that edge; the root's is 0                                     */
 } __attribute__((aligned(16))) cm_node;
 
-typedef struct cm_rest {
+typedef struct cm_node_cold {
     int32_t count;       /* lists: expanded children                                               */
     int32_t open_action; /* lists: open action with the largest prior, CM_NONE: none is open       */
     float open_prior;    /* lists: its number in the row of open actions                           */
@@ -50,7 +52,7 @@ typedef struct cm_rest {
     float top, factor;   /* GUMBEL: prior = e^(logit - top) * factor                               */
     float raw_value;     /* last value that the model gave                                         */
     int32_t depth;       /* edges from the root                                                    */
-} __attribute__((aligned(16))) cm_rest;
+} __attribute__((aligned(16))) cm_node_cold;
 
 /* What a node has of an entry, where rules read nothing else. */
 typedef struct cm_entry { /* read and written as a row of four */
@@ -68,7 +70,7 @@ typedef struct cm_node_view {
     int32_t step; /* 4 (cm_entry) or 1 */
     bool is_list; /* not dense */
     cm_node *node;
-    cm_rest *rest;
+    cm_node_cold *cold;
     float *q, *weight; /* as in cm_entry; in lists with GUMBEL weight is the logit         */
     int32_t *leaf;
     float *prior;
@@ -116,12 +118,12 @@ typedef struct cm_tree {
     int max_depth;                /* >= 1; INT32_MAX: no limit                                      */
     int considered_rows;          /* rows of `considered`                                           */
     size_t rows_at;               /* bytes before the entries of a node                             */
-    size_t node_bytes, rest_bytes;
+    size_t node_bytes, cold_bytes;
 
-    unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_rest; cm_entry and, with GUMBEL, a row
-                             logit, or rows q, weight, leaf, prior, visits. One more node behind them for vectors that
-                             are not full */
-    unsigned char *rest;  /* [B, N+1] blocks of rest_bytes: dense cm_rest; rows child, action   */
+    unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_node_cold; cm_entry and, with GUMBEL, a
+                             row logit, or rows q, weight, leaf, prior, visits. One more node behind them for vectors
+                             that are not full */
+    unsigned char *cold;  /* [B, N+1] blocks of cold_bytes: dense cm_node_cold; rows child, action   */
     float *open;          /* [B, N+1, columns] lists                                            */
     uint8_t *is_used;     /* [B, N+1] 1 where the slot holds a node of this search              */
     uint8_t *is_chance;   /* [B, N+1] 1 for chance nodes                                        */
@@ -153,15 +155,15 @@ static CM_HD inline cm_node *cm_tree_node(const cm_tree *tree, int b, int slot) 
 static CM_HD inline cm_node_view cm_tree_view(const cm_tree *tree, int b, int slot) {
     size_t index = cm_tree_index(tree, b, slot), n = (size_t)tree->capacity, row = tree->has_statistics ? n : 1;
     cm_node *node = (cm_node *)(void *)(tree->nodes + index * tree->node_bytes);
-    unsigned char *rest = tree->rest + index * tree->rest_bytes;
+    unsigned char *cold = tree->cold + index * tree->cold_bytes;
     float *rows = (float *)(void *)((unsigned char *)node + tree->rows_at);
-    int32_t *child = (int32_t *)(void *)(rest + (tree->is_dense ? sizeof(cm_rest) : 0));
+    int32_t *child = (int32_t *)(void *)(cold + (tree->is_dense ? sizeof(cm_node_cold) : 0));
     cm_node_view view;
     view.slot = slot;
     view.step = tree->has_statistics ? 1 : 4;
     view.is_list = !tree->is_dense;
     view.node = node;
-    view.rest = tree->is_dense ? (cm_rest *)(void *)rest : (cm_rest *)(void *)(node + 1);
+    view.cold = tree->is_dense ? (cm_node_cold *)(void *)cold : (cm_node_cold *)(void *)(node + 1);
     view.q = rows;
     view.weight = rows + row;
     view.leaf = (int32_t *)(void *)(rows + 2 * row);
@@ -196,10 +198,10 @@ static CM_HD inline int32_t cm_tree_entry_of(const cm_tree *tree, int32_t edge) 
 
 /* Entries of a node that may have children; an entry has one if it is not open. */
 static CM_HD inline int cm_tree_entries(const cm_tree *tree, const cm_node_view *view) {
-    return tree->is_dense ? tree->num_actions : view->rest->count;
+    return tree->is_dense ? tree->num_actions : view->cold->count;
 }
 static CM_HD inline bool cm_view_is_open(const cm_node_view *view, int entry) {
-    return view->is_list ? entry >= view->rest->count : view->child[entry] == view->slot;
+    return view->is_list ? entry >= view->cold->count : view->child[entry] == view->slot;
 }
 
 /* The column of an entry that is not open. */

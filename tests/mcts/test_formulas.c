@@ -177,12 +177,12 @@ END_TEST
 START_TEST(puct_prefers_the_prior_and_then_the_value) {
     float q[2] = {1.0f, 0.5f}, weight[2] = {0.1f, 0.1f};
     int32_t action[2] = {3, 1};
-    cm_rest rest = {.count = 0, .open_action = 2, .open_prior = 0.3f};
-    cm_node_view view = {.step = 1, .is_list = true, .rest = &rest, .q = q, .weight = weight, .action = action};
+    cm_node_cold cold = {.count = 0, .open_action = 2, .open_prior = 0.3f};
+    cm_node_view view = {.step = 1, .is_list = true, .cold = &cold, .q = q, .weight = weight, .action = action};
     cm_affine map = {0, 0, 1};
     cm_choice choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == 0);
-    rest.count = 2;
+    cold.count = 2;
     choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 3 && choice.entry == 0);
     q[1] = 1.0f; /* equal scores: the lower action, wherever it stands */
@@ -196,7 +196,7 @@ START_TEST(puct_prefers_the_prior_and_then_the_value) {
     choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == 2);
     map.fill = 0.0f;
-    rest.open_prior = 2.0f;
+    cold.open_prior = 2.0f;
     choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == 2);
     assert_near(cm_puct_explore(4.0f, 1.25f, 19652.0f), 2.0f * (1.25f + logf(19657.0f / 19652.0f)), 1e-6f, "explore",

@@ -19,7 +19,7 @@ static cm_tree_args near_args(const cm_tree_args *far) {
     cm_tree_args args = *far;
     cm_tree *tree = &args.tree;
     cm_device_model *model = &args.model;
-    NEAR(tree->nodes), NEAR(tree->rest), NEAR(tree->open), NEAR(tree->is_used), NEAR(tree->is_chance);
+    NEAR(tree->nodes), NEAR(tree->cold), NEAR(tree->open), NEAR(tree->is_used), NEAR(tree->is_chance);
     NEAR(tree->root_leaf), NEAR(tree->root_value), NEAR(tree->root_valid), NEAR(tree->root_open);
     NEAR(tree->root_logits), NEAR(tree->root_noise), NEAR(tree->root_visits), NEAR(tree->root_q);
     NEAR(tree->summary), NEAR(tree->scratch), NEAR(tree->explore), NEAR(tree->reciprocal), NEAR(tree->considered);
@@ -77,7 +77,7 @@ static void fill_trees(const cm_tree_args *far) {
     const size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots;
     const size_t row = (size_t)tree->num_actions * sizeof(float);
     memset(tree->nodes, 0xA5, slots * tree->node_bytes);
-    memset(tree->rest, 0xA5, slots * tree->rest_bytes);
+    memset(tree->cold, 0xA5, slots * tree->cold_bytes);
     if (!tree->is_dense) memset(tree->open, 0xA5, slots * (size_t)tree->columns * sizeof(float));
     memset(tree->is_used, 0xA5, slots);
     memset(tree->is_chance, 0xA5, slots);
