@@ -110,7 +110,7 @@ begin.h|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, playable, n)|cm_argmax(playable, n)
 reuse.c|view.cold->depth -= 1|view.cold->depth -= 0
-reuse.c|view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map)|(void)0
+reuse.c|view.node->parent_edge = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->parent_edge, map)|(void)0
 reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
 plain.inc|wf next = reward + discount * g|wf next = reward - discount * g
 plain.inc|wf next = reward + discount * g|wf next = reward + g

@@ -18,9 +18,9 @@ static cm_status check_child(const cm_tree *tree, int b, const cm_node_view *vie
     }
     if (child <= slot || child >= tree->slots) return broken(b, slot, "child slot", child, slot + 1);
     const cm_node *node = cm_tree_node(tree, b, child);
-    int32_t link = cm_tree_edge(tree, slot, at);
+    int32_t parent_edge = cm_tree_edge(tree, slot, at);
     float q = cm_backup_q(node), weight = cm_backup_weight(tree, node);
-    if (node->link != link) return broken(b, child, "link", node->link, link);
+    if (node->parent_edge != parent_edge) return broken(b, child, "parent edge", node->parent_edge, parent_edge);
     if (tree->has_statistics && node->visits != view->visits[at]) {
         return broken(b, slot, "edge visits", view->visits[at], node->visits);
     }
@@ -93,11 +93,12 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
     if (node->visits < 1) return broken(b, slot, "node visits", node->visits, 1);
     CM_TRY(check_constants(tree, b, slot, &view));
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
-    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
+    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->parent_edge));
     int depth = slot == CM_ROOT ? 0 : above.cold->depth + 1;
     if (view.cold->depth != depth) return broken(b, slot, "depth", view.cold->depth, depth);
     if (depth >= tree->max_depth) return CM_OK; /* nobody asks what it selects */
-    int32_t edge = slot == CM_ROOT ? tree->root_leaf[b] : *cm_view_leaf(&above, cm_tree_entry_of(tree, node->link));
+    int32_t edge =
+        slot == CM_ROOT ? tree->root_leaf[b] : *cm_view_leaf(&above, cm_tree_entry_of(tree, node->parent_edge));
     CM_TRY(check_selection(tree, b, &view, edge));
     return check_rule(tree, b, &view, edge);
 }

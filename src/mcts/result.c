@@ -70,7 +70,7 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     if (!tree->is_used[cm_tree_index(tree, b, slot)]) return info;
     cm_node_view view = cm_tree_view(tree, b, slot);
     info.visits = view.node->visits;
-    info.parent = slot == CM_ROOT ? CM_NONE : cm_tree_slot_of(tree, view.node->link);
+    info.parent = slot == CM_ROOT ? CM_NONE : cm_tree_slot_of(tree, view.node->parent_edge);
     info.action_from_parent = cm_tree_action_to(tree, b, slot);
     info.value = view.node->value;
     info.raw_value = view.cold->raw_value;

@@ -37,7 +37,7 @@ static int number_subtree(const cm_tree *tree, int b, int32_t top, int32_t *map)
     int kept = 0;
     for (int slot = 0; slot < tree->slots; slot++) {
         bool is_used = tree->is_used[cm_tree_index(tree, b, slot)] != 0;
-        int32_t above = cm_tree_slot_of(tree, cm_tree_node(tree, b, slot)->link);
+        int32_t above = cm_tree_slot_of(tree, cm_tree_node(tree, b, slot)->parent_edge);
         bool is_below = is_used && slot > top && map[above] != CM_NONE;
         map[slot] = top != CM_NONE && (slot == top || is_below) ? kept++ : CM_NONE;
     }
@@ -59,7 +59,7 @@ static void renumber(const cm_tree *tree, int b, int slot, const int32_t *map) {
     for (int at = entries; at < tree->capacity; at++) {
         *cm_view_leaf(&view, at) = cm_tree_edge(tree, map[slot], view.is_list ? entries : 0);
     }
-    view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map);
+    view.node->parent_edge = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->parent_edge, map);
     view.cold->depth -= 1;
 }
 
@@ -79,7 +79,7 @@ static cm_status compact(cm_search *search, const cm_model *model, int b, int32_
     int kept = number_subtree(tree, b, top, map);
     if (kept > 0) {
         cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
-        int entry = cm_tree_entry_of(tree, cm_tree_node(tree, b, top)->link);
+        int entry = cm_tree_entry_of(tree, cm_tree_node(tree, b, top)->parent_edge);
         tree->root_leaf[b] = renumber_edge(tree, *cm_view_leaf(&root, entry), map);
     }
     for (int slot = 0; slot < tree->slots; slot++) {

@@ -41,7 +41,7 @@ typedef struct cm_node { /* rows of four are read and written as vectors */
     };
 
     float reward, discount, prior; /* of the edge that leads here; prior: softmax of the prior logits          */
-    int32_t link;                  /* number of that edge; the root's is 0                                     */
+    int32_t parent_edge;           /* number of that edge; the root's is 0                                     */
 } __attribute__((aligned(16))) cm_node;
 
 typedef struct cm_node_cold {
@@ -212,9 +212,9 @@ static CM_HD inline int32_t cm_view_action(const cm_node_view *view, int entry) 
 /* The action that leads to a node, CM_NONE: root. */
 static CM_HD inline int32_t cm_tree_action_to(const cm_tree *tree, int b, int slot) {
     if (slot == CM_ROOT) return CM_NONE;
-    int32_t link = cm_tree_node(tree, b, slot)->link;
-    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, link));
-    return cm_view_action(&above, cm_tree_entry_of(tree, link));
+    int32_t parent_edge = cm_tree_node(tree, b, slot)->parent_edge;
+    cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, parent_edge));
+    return cm_view_action(&above, cm_tree_entry_of(tree, parent_edge));
 }
 
 /* Sets the number of visits, and what the next one will use. (What is read stands before what is written, so that one
