@@ -28,7 +28,7 @@ struct cm_search {
 /* What the arrays of a tree are for these sizes: everything but addresses. */
 void cm_tree_plan(cm_tree *tree, const cm_search_params *params, int batch, int num_actions, int num_chance);
 
-/* Takes the arrays of the trees, all but scratch and rise, from the arena: for the same sizes always at the same
+/* Takes the arrays of the trees, all but scratch and backup, from the arena: for the same sizes always at the same
  * places. With a measuring arena they are only counted. */
 void cm_tree_take(cm_tree *tree, cm_arena *arena);
 

@@ -6,16 +6,16 @@
 
 /* ---------------------------------------------------------------- memory */
 
-static void take_rise(cm_tree *tree, cm_arena *arena) {
+static void take_backup(cm_tree *tree, cm_arena *arena) {
     size_t batch = ((size_t)tree->batch + 15) / 16 * 16, word = sizeof(int32_t);
-    cm_rise *rise = &tree->rise;
-    rise->active = cm_arena_take(arena, (size_t)tree->slots * word);
-    rise->place = cm_arena_take(arena, batch * word);
-    rise->root = cm_arena_take(arena, batch * word);
-    rise->leaf = cm_arena_take(arena, batch * word);
-    rise->g = cm_arena_take(arena, batch * word);
-    rise->tree = cm_arena_take(arena, batch * sizeof(void *));
-    rise->at = cm_arena_take(arena, batch * sizeof(void *));
+    cm_batched_backup *backup = &tree->backup;
+    backup->active = cm_arena_take(arena, (size_t)tree->slots * word);
+    backup->place = cm_arena_take(arena, batch * word);
+    backup->root = cm_arena_take(arena, batch * word);
+    backup->leaf = cm_arena_take(arena, batch * word);
+    backup->g = cm_arena_take(arena, batch * word);
+    backup->tree = cm_arena_take(arena, batch * sizeof(void *));
+    backup->at = cm_arena_take(arena, batch * sizeof(void *));
 }
 
 /* Takes every array from the arena, or, with a measuring arena, only counts. */
@@ -24,7 +24,7 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     size_t roots = (size_t)tree->batch, word = sizeof(float), rows = (roots + 15) / 16 * 16; /* vectors may be read */
     cm_tree_take(tree, arena);
     tree->scratch = cm_arena_take(arena, cm_tree_scratch(tree) * word);
-    take_rise(tree, arena);
+    take_backup(tree, arena);
     search->kept = cm_arena_take(arena, roots * word);
     search->map = cm_arena_take(arena, 3 * (size_t)tree->slots * word);
     search->leaf = cm_arena_take(arena, rows * sizeof(cm_leaf));

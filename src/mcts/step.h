@@ -36,8 +36,8 @@ typedef struct cm_step {
      * number is not finite. */
     bool (*root)(cm_tree *tree, int b, float value);
 
-    /* Writes the evaluations into the leaves, backs them up to the roots and renews the selection of every node on the
-     * way. Returns CM_NONE, or a root for which a number is not finite. */
+    /* Writes the evaluations into the leaves, backs them up to the roots and renews the selection and the cached leaf
+     * of every node on the path. Returns CM_NONE, or a root for which a number is not finite. */
     int (*grow)(cm_tree *tree, const cm_growth *rows);
 } cm_step;
 

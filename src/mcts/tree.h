@@ -58,7 +58,7 @@ typedef struct cm_node_cold {
 typedef struct cm_entry { /* read and written as a row of four */
     float q;              /* reward + discount * value                                           */
     float weight;         /* PUCT, chance: prior / (visits + 1); GUMBEL: visits                  */
-    int32_t leaf;         /* number of the edge to expand, walking from here by this entry       */
+    int32_t leaf;         /* cached leaf: number of the edge to expand, starting with this entry       */
     float prior;          /* softmax of the prior logits                                         */
 } __attribute__((aligned(16))) cm_entry;
 
@@ -91,16 +91,17 @@ typedef struct cm_summary {
 /* Where the model gave a number that is not finite. */
 typedef enum cm_flaw { CM_FLAW_NONE, CM_FLAW_ROOT, CM_FLAW_NODE } cm_flaw;
 
-/* Roots on their way up in a backup (plain.inc), those with the longest way first. Arrays are [B], rounded up to 16. */
-typedef struct cm_rise {
+/* The batched backup (plain.inc): the roots of a growth, those with the longest path first. Arrays are [B], rounded up
+ * to 16. */
+typedef struct cm_batched_backup {
     int32_t *place;       /* of each row of the batch here                          */
-    int32_t *active;      /* [N+1] roots whose way begins at this depth or deeper   */
+    int32_t *active;      /* [N+1] roots whose path begins at this depth or deeper   */
     int32_t *root;        /* number of the root                                     */
     unsigned char **tree; /* node 0 of its tree                                     */
     unsigned char **at;   /* the node to go on with                                 */
     float *g;             /* return seen from that node                             */
     int32_t *leaf;        /* at the root: the edge to expand                        */
-} cm_rise;
+} cm_batched_backup;
 
 struct cm_lanes;
 
@@ -137,7 +138,7 @@ typedef struct cm_tree {
     float *root_q;        /* [B, A]   0 where not visited                                       */
     cm_summary *summary;  /* [B]      of the finished search                                    */
     float *scratch;       /* [4, max(columns, capacity)]                                        */
-    cm_rise rise;         /* where the host has the trees                                       */
+    cm_batched_backup backup; /* where the host has the trees                                       */
 
     float *explore;      /* [N + 3] sqrt(visits) * pb_c(visits), for PUCT                       */
     float *reciprocal;   /* [N + 3] 1 / i                                                       */

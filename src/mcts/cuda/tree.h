@@ -1,6 +1,6 @@
 /* Kernels of the tree search: the rules of step_scalar.c, root by root.
  *
- * A root is an item with a warp to itself, so that no root waits for another that takes another way. In lists its lanes
+ * A root is an item with a warp to itself, so that no root waits for another with another path. In lists its lanes
  * share the work (lanes_warp.inc); dense entries are so few that the first lane does it alone. A new node's slot is the
  * number of visits of the root, which every simulation makes one larger: so the launches of all simulations are the
  * same. A root for which a number is not finite stands still from then on. */
