@@ -112,56 +112,56 @@ result.c|cm_rng_categorical(&rng, playable, n)|cm_argmax(playable, n)
 reuse.c|view.cold->depth -= 1|view.cold->depth -= 0
 reuse.c|view.node->parent_edge = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->parent_edge, map)|(void)0
 reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
-plain.inc|wf next = reward + discount * g|wf next = reward - discount * g
-plain.inc|wf next = reward + discount * g|wf next = reward + g
-plain.inc|wide_put(up, 0, reward + discount * value,|wide_put(up, 0, reward - discount * value,
-plain.inc|wf weight = prior * share|wf weight = prior
-plain.inc|value = a.x[0] + (g - a.x[0])|value = a.x[0] - (g - a.x[0])
-plain.inc|visits = wi_add(wi_bits(a.x[1]), wi_set(1))|visits = wi_add(wi_bits(a.x[1]), wi_set(2))
-plain.inc|one / wf_of(wi_add(visits, wi_set(1)))|one / wf_of(visits)
-plain.inc|share, h->is_gumbel ? a.x[3] : wf_lookup(h->explore, visits)|share, h->is_gumbel ? a.x[3] : wf_lookup(tree->explore, visits)
-plain.inc|wf_save(g, reward + discount * value)|wf_save(g, reward - discount * value)
-plain.inc|if (h->max_depth == INT32_MAX) return wi_set(1);|if (h->max_depth == INT32_MAX) return wi_set(2);
-plain.inc|visits[i] = 1 + (|visits[i] = (
-plain.inc|if (h->max_depth == INT32_MAX)|if (h->max_depth > 0)
-plain.inc|leaf->depth + 1 < h->max_depth|leaf->depth < h->max_depth
-plain.inc|weight = wf_of(visits)|weight = wf_of(wi_add(visits, wi_set(1)))
-plain.inc|first = h->is_gumbel ? logit : prior|first = prior
-plain.inc|entry->prior * node->share|entry->prior
-plain.inc|float g = reward + discount * value;|float g = reward - discount * value;
-plain.inc|leaf->edge};|leaf->edge + 1};
-plain.inc|cold->depth = leaf->depth + 1|cold->depth = leaf->depth
-plain.inc|.depth = leaf->depth + 1}|.depth = leaf->depth}
-plain_select.inc|wf y = q - s.low|wf y = q + s.low
-plain_select.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
-plain_select.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(INFINITY))
-plain_select.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
-plain_select.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
-plain_select.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
-plain_select.inc|(counts < 8) & (left == 0)|(counts < 16) & (left == 0)
-plain_select.inc|list_count(p[i]) > 7|list_count(p[i]) > 8
-plain_select.inc|counts < 4|counts < 8
-plain.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
-plain.inc|*cm_view_weight(view, at + 1) = view->cold->open_prior;|
-plain_select.inc|((x[0] + x[4]) + (x[2] + x[6]))|((x[0] + x[2]) + (x[4] + x[6]))
-plain_select.inc|(x[0] + x[2]) + (x[1] + x[3])|(x[0] + x[1]) + (x[2] + x[3])
-plain_select.inc|tree->max_depth == INT32_MAX|tree->max_depth > 0
-plain_select.inc|total = wf_of(wi_add(visits, wi_set(-1)))|total = wf_of(visits)
-plain_select.inc|fill = (raw + total * mean)|fill = (raw - total * mean)
-plain_select.inc|wf_max(entry.x[3], wf_set(FLT_MIN))|entry.x[3]
-plain_select.inc|if (params->use_mixed_value)|if (true)
-plain_select.inc|if (params->rescale_values)|if (true)
-plain_select.inc|if (a >= h->num_actions) e->value[a] = e->value[0];|
-plain_select.inc|e->value[a], fill)|e->value[a], raw)
-plain_select.inc|wf_set(params->maxvisit_init) + most_of|wf_set(params->maxvisit_init) - most_of
-plain_select.inc|(e->value[a] - low) * factor|(e->value[a] + low) * factor
-plain_select.inc|x[a] * total - e->visits[a] * share|x[a] * total + e->visits[a] * share
-plain_select.inc|x[a] * total - e->visits[a] * share|x[a] * total - e->visits[a] * total
-plain_select.inc|wf_above(e->logit[a], wf_set(-FLT_MAX)), score[a]|wf_above(e->logit[a], wf_set(-INFINITY)), x[a]
-plain_select.inc|(valid < most ? valid : most)|most
-plain_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = wi_least(visits
-plain_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
-plain_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
+batched_backup.inc|wf next = reward + discount * g|wf next = reward - discount * g
+batched_backup.inc|wf next = reward + discount * g|wf next = reward + g
+batched_backup.inc|wide_put(up, 0, reward + discount * value,|wide_put(up, 0, reward - discount * value,
+batched_backup.inc|wf weight = prior * share|wf weight = prior
+batched_backup.inc|value = a.x[0] + (g - a.x[0])|value = a.x[0] - (g - a.x[0])
+batched_backup.inc|visits = wi_add(wi_bits(a.x[1]), wi_set(1))|visits = wi_add(wi_bits(a.x[1]), wi_set(2))
+batched_backup.inc|one / wf_of(wi_add(visits, wi_set(1)))|one / wf_of(visits)
+batched_backup.inc|share, h->is_gumbel ? a.x[3] : wf_lookup(h->explore, visits)|share, h->is_gumbel ? a.x[3] : wf_lookup(tree->explore, visits)
+batched_backup.inc|wf_save(g, reward + discount * value)|wf_save(g, reward - discount * value)
+batched_backup.inc|if (h->max_depth == INT32_MAX) return wi_set(1);|if (h->max_depth == INT32_MAX) return wi_set(2);
+batched_backup.inc|visits[i] = 1 + (|visits[i] = (
+batched_backup.inc|if (h->max_depth == INT32_MAX)|if (h->max_depth > 0)
+batched_backup.inc|leaf->depth + 1 < h->max_depth|leaf->depth < h->max_depth
+batched_backup.inc|weight = wf_of(visits)|weight = wf_of(wi_add(visits, wi_set(1)))
+batched_backup.inc|first = h->is_gumbel ? logit : prior|first = prior
+batched_backup.inc|entry->prior * node->share|entry->prior
+batched_backup.inc|float g = reward + discount * value;|float g = reward - discount * value;
+batched_backup.inc|leaf->edge};|leaf->edge + 1};
+batched_backup.inc|cold->depth = leaf->depth + 1|cold->depth = leaf->depth
+batched_backup.inc|.depth = leaf->depth + 1}|.depth = leaf->depth}
+batched_select.inc|wf y = q - s.low|wf y = q + s.low
+batched_select.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
+batched_select.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(INFINITY))
+batched_select.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
+batched_select.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
+batched_select.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
+batched_select.inc|(counts < 8) & (left == 0)|(counts < 16) & (left == 0)
+batched_select.inc|list_count(p[i]) > 7|list_count(p[i]) > 8
+batched_select.inc|counts < 4|counts < 8
+batched_backup.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
+batched_backup.inc|*cm_view_weight(view, at + 1) = view->cold->open_prior;|
+batched_select.inc|((x[0] + x[4]) + (x[2] + x[6]))|((x[0] + x[2]) + (x[4] + x[6]))
+batched_select.inc|(x[0] + x[2]) + (x[1] + x[3])|(x[0] + x[1]) + (x[2] + x[3])
+batched_select.inc|tree->max_depth == INT32_MAX|tree->max_depth > 0
+batched_select.inc|total = wf_of(wi_add(visits, wi_set(-1)))|total = wf_of(visits)
+batched_select.inc|fill = (raw + total * mean)|fill = (raw - total * mean)
+batched_select.inc|wf_max(entry.x[3], wf_set(FLT_MIN))|entry.x[3]
+batched_select.inc|if (params->use_mixed_value)|if (true)
+batched_select.inc|if (params->rescale_values)|if (true)
+batched_select.inc|if (a >= h->num_actions) e->value[a] = e->value[0];|
+batched_select.inc|e->value[a], fill)|e->value[a], raw)
+batched_select.inc|wf_set(params->maxvisit_init) + most_of|wf_set(params->maxvisit_init) - most_of
+batched_select.inc|(e->value[a] - low) * factor|(e->value[a] + low) * factor
+batched_select.inc|x[a] * total - e->visits[a] * share|x[a] * total + e->visits[a] * share
+batched_select.inc|x[a] * total - e->visits[a] * share|x[a] * total - e->visits[a] * total
+batched_select.inc|wf_above(e->logit[a], wf_set(-FLT_MAX)), score[a]|wf_above(e->logit[a], wf_set(-INFINITY)), x[a]
+batched_select.inc|(valid < most ? valid : most)|most
+batched_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = wi_least(visits
+batched_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
+batched_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
 lanes_avx2.inc|(view->cold->raw_value + total * mean) / (total + 1.0f)|(view->cold->raw_value + total * mean) / total
 lanes_avx2.inc|v8_max(_mm256_max_ps(x, v8_set(bound)))|v8_max(x)
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]

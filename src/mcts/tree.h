@@ -64,7 +64,7 @@ typedef struct cm_entry { /* read and written as a row of four */
 
 /* A node with all that belongs to it: pointers into the tree. What belongs to entry i stands at [i * step]: numbers of
  * cm_entry, or, for the rules that read priors and visits, rows of their own. In lists the first `count` are in use;
- * what stands behind them is for vectors (plain.inc). */
+ * what stands behind them is for vectors (batched_backup.inc). */
 typedef struct cm_node_view {
     int32_t slot;
     int32_t step; /* 4 (cm_entry) or 1 */
@@ -91,8 +91,8 @@ typedef struct cm_summary {
 /* Where the model gave a number that is not finite. */
 typedef enum cm_flaw { CM_FLAW_NONE, CM_FLAW_ROOT, CM_FLAW_NODE } cm_flaw;
 
-/* The batched backup (plain.inc): the roots of a growth, those with the longest path first. Arrays are [B], rounded up
- * to 16. */
+/* The batched backup (batched_backup.inc): the roots of a growth, those with the longest path first. Arrays are [B],
+ * rounded up to 16. */
 typedef struct cm_batched_backup {
     int32_t *place;       /* of each row of the batch here                          */
     int32_t *active;      /* [N+1] roots whose path begins at this depth or deeper   */
