@@ -114,7 +114,7 @@ reuse.c|view.node->parent_edge = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, 
 reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
 batched_backup.inc|wf next = reward + discount * g|wf next = reward - discount * g
 batched_backup.inc|wf next = reward + discount * g|wf next = reward + g
-batched_backup.inc|wide_put(up, 0, reward + discount * value,|wide_put(up, 0, reward - discount * value,
+batched_backup.inc|simd_store(up, 0, reward + discount * value,|simd_store(up, 0, reward - discount * value,
 batched_backup.inc|wf weight = prior * share|wf weight = prior
 batched_backup.inc|value = a.x[0] + (g - a.x[0])|value = a.x[0] - (g - a.x[0])
 batched_backup.inc|visits = wi_add(wi_bits(a.x[1]), wi_set(1))|visits = wi_add(wi_bits(a.x[1]), wi_set(2))

@@ -2,7 +2,7 @@
 /* clang-format off */
 #include "mcts/lanes_avx2.inc"
 #include "mcts/step_impl.inc"
-#include "mcts/wide_avx2.inc"
+#include "mcts/simd_avx2.inc"
 #include "mcts/batched_select.inc"
 #include "mcts/batched_backup.inc"
 /* clang-format on */

@@ -128,7 +128,7 @@ START_TEST(what_a_device_does_not_serve_is_refused) {
 }
 END_TEST
 
-/* ---------------------------------------------------------------- wide trees */
+/* ----------------------------------------------------------------- trees as lists */
 
 enum { STATES = 12, ROOTS = 3, FLAVOURS = 6 };
 
@@ -252,7 +252,7 @@ START_TEST(dense_trees_give_the_bits_of_the_host) {
 }
 END_TEST
 
-START_TEST(wide_puct_trees_give_the_bits_of_the_host) {
+START_TEST(puct_trees_as_lists_give_the_bits_of_the_host) {
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
     compare_wide(params, 0, "siblings");
     params.qtransform.kind = CM_QTRANSFORM_MIN_MAX;
@@ -278,7 +278,7 @@ START_TEST(wide_gumbel_trees_give_the_bits_of_the_host) {
 }
 END_TEST
 
-START_TEST(wide_trees_with_chance_give_the_bits_of_the_host) {
+START_TEST(trees_with_chance_give_the_bits_of_the_host) {
     compare_wide(cm_search_params_default(CM_POLICY_STOCHASTIC_MUZERO), 1, "chance");
 }
 END_TEST
@@ -328,8 +328,8 @@ END_TEST
 
 int main(void) {
     return RUN_SUITE("mcts/device_search", search_cases_on_a_device_give_the_bits_of_the_host,
-                     dense_trees_give_the_bits_of_the_host, wide_puct_trees_give_the_bits_of_the_host,
-                     wide_gumbel_trees_give_the_bits_of_the_host, wide_trees_with_chance_give_the_bits_of_the_host,
+                     dense_trees_give_the_bits_of_the_host, puct_trees_as_lists_give_the_bits_of_the_host,
+                     wide_gumbel_trees_give_the_bits_of_the_host, trees_with_chance_give_the_bits_of_the_host,
                      more_children_than_lanes_give_the_bits_of_the_host,
                      a_wide_root_with_a_number_that_is_not_finite_ends_as_on_the_host,
                      a_number_that_is_not_finite_ends_a_search_on_a_device_with_the_roots_number,
