@@ -138,16 +138,17 @@ cm_span cm_device_search_answer(const cm_device_search *s) {
 
 cm_span cm_device_search_trees(const cm_device_search *s) { return span_of(s, s->block.base, s->tree_bytes); }
 
-/* The first of `count` roots with this flaw; CM_NONE: there is none. */
-static int find_flaw(const cm_tree *tree, int count, int32_t flaw) {
+/* The first of `count` roots with this error; CM_NONE: there is none. */
+static int find_error(const cm_tree *tree, int count, int32_t error) {
     for (int b = 0; b < count; b++)
-        if (tree->summary[b].flaw == flaw) return b;
+        if (tree->summary[b].error == error) return b;
     return CM_NONE;
 }
 
 cm_status cm_device_search_result(cm_device_search *s, const cm_roots *roots, const cm_search_result *result) {
     cm_tree *tree = &s->twin->tree;
-    int root = find_flaw(tree, roots->count, CM_FLAW_ROOT), node = find_flaw(tree, roots->count, CM_FLAW_NODE);
+    int root = find_error(tree, roots->count, CM_TREE_ERROR_ROOT),
+        node = find_error(tree, roots->count, CM_TREE_ERROR_NODE);
     if (root != CM_NONE) return cm_search_not_finite(root, "the root");
     if (node != CM_NONE) return cm_search_not_finite(node, "a node");
     s->twin->count = roots->count;

@@ -42,7 +42,7 @@ static CM_HD inline void cm_summary_values(const cm_tree *tree, int b, const cm_
     summary->factor = map->factor;
 }
 
-/* Writes what root b has of root_visits, root_q and summary, but for the flaw. */
+/* Writes what root b has of root_visits, root_q and summary, but for the error. */
 static CM_HD inline void cm_summary_write(const cm_tree *tree, int b) {
     cm_node_view root = cm_tree_view(tree, b, CM_ROOT);
     bool is_gumbel = tree->params.root_rule == CM_RULE_GUMBEL;

@@ -85,11 +85,11 @@ typedef struct cm_node_view {
 typedef struct cm_summary {
     float value, raw_value;    /* mean of the returns; of the model                  */
     float fill, shift, factor; /* GUMBEL: the q-transform at the root (qtransform.h) */
-    int32_t flaw;              /* cm_flaw; not written where the host has the tree   */
+    int32_t error;             /* cm_tree_error; not written where the host has the tree   */
 } cm_summary;
 
 /* Where the model gave a number that is not finite. */
-typedef enum cm_flaw { CM_FLAW_NONE, CM_FLAW_ROOT, CM_FLAW_NODE } cm_flaw;
+typedef enum cm_tree_error { CM_TREE_ERROR_NONE, CM_TREE_ERROR_ROOT, CM_TREE_ERROR_NODE } cm_tree_error;
 
 /* The batched backup (batched_backup.inc): the roots of a growth, those with the longest path first. Arrays are [B],
  * rounded up to 16. */

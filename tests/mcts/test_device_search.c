@@ -57,7 +57,8 @@ END_TEST
 
 /* What a run on the device makes of a case whose table has a number that is not finite; the host says the same (`same`:
  * to the letter. Of several bad nodes it names that of the earliest simulation, the device that of the first root). */
-static void expect_flaw(const char *name, float *(*place)(cm_search_case *searched), const char *text, bool same) {
+static void expect_not_finite(const char *name, float *(*place)(cm_search_case *searched), const char *text,
+                              bool same) {
     cm_search_case *far = read_case(name), *near = read_case(name);
     char said[256];
     *place(near) = *place(far) = NAN;
@@ -94,10 +95,10 @@ static float *prior_below(cm_search_case *c) {
 }
 
 START_TEST(a_number_that_is_not_finite_ends_a_search_on_a_device_with_the_roots_number) {
-    expect_flaw("m01_basic.json", value_of_a_root, "not finite for the root of root", true);
-    expect_flaw("g02_board.json", prior_of_a_root, "not finite for the root of root", true);
-    expect_flaw("m01_basic.json", value_below, "not finite for a node of root", false);
-    expect_flaw("m01_basic.json", prior_below, "not finite for a node of root", false);
+    expect_not_finite("m01_basic.json", value_of_a_root, "not finite for the root of root", true);
+    expect_not_finite("g02_board.json", prior_of_a_root, "not finite for the root of root", true);
+    expect_not_finite("m01_basic.json", value_below, "not finite for a node of root", false);
+    expect_not_finite("m01_basic.json", prior_below, "not finite for a node of root", false);
 }
 END_TEST
 
@@ -299,7 +300,7 @@ START_TEST(more_children_than_lanes_give_the_bits_of_the_host) {
 END_TEST
 
 /* What both make of a root with one number that is not finite. */
-static void compare_flaw(cm_policy policy, int action, float number, bool is_legal) {
+static void compare_not_finite(cm_policy policy, int action, float number, bool is_legal) {
     cm_search_params params = cm_search_params_default(policy);
     cm_search_case *both[2];
     cm_status status[2];
@@ -320,8 +321,8 @@ START_TEST(a_wide_root_with_a_number_that_is_not_finite_ends_as_on_the_host) {
     static const int actions[] = {0, 1, 40, 81};
     static const float numbers[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 4 * 3 * 2; i++) {
-        compare_flaw(CM_POLICY_MUZERO, actions[i / 6], numbers[i / 2 % 3], i % 2);
-        compare_flaw(CM_POLICY_GUMBEL_MUZERO, actions[i / 6], numbers[i / 2 % 3], i % 2);
+        compare_not_finite(CM_POLICY_MUZERO, actions[i / 6], numbers[i / 2 % 3], i % 2);
+        compare_not_finite(CM_POLICY_GUMBEL_MUZERO, actions[i / 6], numbers[i / 2 % 3], i % 2);
     }
 }
 END_TEST

@@ -176,7 +176,7 @@ CM_KERNEL void cm_tree_begin_root(const cm_tree_args *k, cm_tree *tree, int b) {
     }
     bool finite = step_root(tree, b, k->model.root_value[b]);
     if (!lanes_leads(tree)) return;
-    tree->summary[b].flaw = finite ? CM_FLAW_NONE : CM_FLAW_ROOT;
+    tree->summary[b].error = finite ? CM_TREE_ERROR_NONE : CM_TREE_ERROR_ROOT;
     cm_tree_next_leaf(k, tree, b, tree->root_leaf[b]);
 }
 
@@ -186,7 +186,7 @@ CM_KERNEL void cm_tree_begin_root(const cm_tree_args *k, cm_tree *tree, int b) {
 CM_KERNEL_COPIED void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, int b) {
     const float none = 0.0f, all = 1.0f;
     cm_leaf leaf = k->leaf[b];
-    if (tree->summary[b].flaw != CM_FLAW_NONE) return;
+    if (tree->summary[b].error != CM_TREE_ERROR_NONE) return;
     if (!tree->is_dense) lanes_fetch(tree, b, cm_tree_slot_of(tree, leaf.edge));
     cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(tree, b, leaf), &none, &all);
     cm_said said;
@@ -200,7 +200,7 @@ CM_KERNEL_COPIED void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, in
     if (finite && isfinite(g)) {
         cm_tree_next_leaf(k, tree, b, edge);
     } else {
-        tree->summary[b].flaw = CM_FLAW_NODE;
+        tree->summary[b].error = CM_TREE_ERROR_NODE;
     }
 }
 
