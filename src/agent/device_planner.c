@@ -173,6 +173,6 @@ cm_status cm_device_planner_end(cm_device_planner *d, const cm_roots *roots, con
 
 cm_status cm_device_planner_trees(cm_device_planner *d, const cm_search **out) {
     CM_TRY(read_span(d, cm_device_search_trees(d->search)));
-    *out = cm_device_search_twin(d->search);
+    *out = cm_device_search_mirror(d->search);
     return CM_OK;
 }

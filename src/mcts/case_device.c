@@ -135,7 +135,7 @@ cm_status cm_search_case_run_on(cm_search_case *searched, const cm_device_place 
     cm_status status = open_session(&s);
     if (status == CM_OK) status = run_session(&s);
     for (int b = 0; status == CM_OK && b < searched->batch; b++) {
-        cm_search_case_export(searched, cm_device_search_twin(s.search), &s.tabular, b, (size_t)b);
+        cm_search_case_export(searched, cm_device_search_mirror(s.search), &s.tabular, b, (size_t)b);
     }
     close_session(&s);
     return status;

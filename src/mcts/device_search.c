@@ -5,7 +5,7 @@
 #include "mcts/internal.h"
 
 struct cm_device_search {
-    cm_search *twin; /* owned; its arrays of trees stand as those on the device do */
+    cm_search *mirror; /* owned; its arrays of trees stand as those on the device do */
     cm_device_place place;
     cm_buffer block;   /* trees, scratch, leaves, what is asked */
     size_t tree_bytes; /* of the trees at its beginning */
@@ -41,14 +41,14 @@ static size_t offset_in(const void *base, const void *at) {
 /* What stands from `first` to `end` in the trees' arrays, on both sides. */
 static cm_span span_of(const cm_device_search *s, const void *first, size_t end) {
     size_t begin = offset_in(s->block.base, first);
-    cm_span span = {s->block.base + begin, s->twin->arena.base + begin, end - begin};
+    cm_span span = {s->block.base + begin, s->mirror->arena.base + begin, end - begin};
     return span;
 }
 
 static cm_status open_search(cm_device_search *s, const cm_search_params *params, int batch,
                              const cm_device_model *model) {
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
-    CM_TRY(cm_search_create(params, batch, model->num_actions, model->num_chance, &s->twin));
+    CM_TRY(cm_search_create(params, batch, model->num_actions, model->num_chance, &s->mirror));
     cm_tree_plan(&s->args.tree, params, batch, model->num_actions, model->num_chance);
     s->args.model = *model;
     take_block(s, &arena);
@@ -85,7 +85,7 @@ cm_status cm_device_search_create(const cm_search_params *params, int batch, con
 void cm_device_search_destroy(cm_device_search *s) {
     if (!s) return;
     cm_buffer_destroy(&s->block);
-    cm_search_destroy(s->twin);
+    cm_search_destroy(s->mirror);
     free(s->asked);
     free(s);
 }
@@ -98,7 +98,7 @@ static void *asked_at(const cm_device_search *s, const void *array) {
 }
 
 cm_status cm_device_search_ask(cm_device_search *s, const cm_roots *roots, cm_span *out) {
-    const cm_tree *tree = &s->twin->tree;
+    const cm_tree *tree = &s->mirror->tree;
     size_t n = (size_t)tree->num_actions;
     cm_ask *ask = s->asked;
     float *noise = asked_at(s, s->args.noise);
@@ -146,15 +146,15 @@ static int find_error(const cm_tree *tree, int count, int32_t error) {
 }
 
 cm_status cm_device_search_result(cm_device_search *s, const cm_roots *roots, const cm_search_result *result) {
-    cm_tree *tree = &s->twin->tree;
+    cm_tree *tree = &s->mirror->tree;
     int root = find_error(tree, roots->count, CM_TREE_ERROR_ROOT),
         node = find_error(tree, roots->count, CM_TREE_ERROR_NODE);
     if (root != CM_NONE) return cm_search_not_finite(root, "the root");
     if (node != CM_NONE) return cm_search_not_finite(node, "a node");
-    s->twin->count = roots->count;
-    s->twin->simulations = (int64_t)roots->count * tree->params.num_simulations;
+    s->mirror->count = roots->count;
+    s->mirror->simulations = (int64_t)roots->count * tree->params.num_simulations;
     cm_result_write(tree, roots, result);
     return CM_OK;
 }
 
-const cm_search *cm_device_search_twin(const cm_device_search *s) { return s->twin; }
+const cm_search *cm_device_search_mirror(const cm_device_search *s) { return s->mirror; }

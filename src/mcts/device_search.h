@@ -12,7 +12,7 @@
  * Between ask and answer nothing depends on the host, so it may be recorded once and replayed. Searches with kept trees
  * or checks after every simulation are not served: these trees stay on the host.
  *
- * A search is used by one thread at a time. The host has memory of the same size: the twin, a cm_search. */
+ * A search is used by one thread at a time. The host has memory of the same size: its mirror, a cm_search. */
 #ifndef CM_MCTS_DEVICE_SEARCH_H
 #define CM_MCTS_DEVICE_SEARCH_H
 
@@ -57,7 +57,7 @@ cm_status cm_device_search_end(const cm_device_search *search, void *queue) CM_M
 /* What its kernels work on; owned by the search. */
 const cm_tree_args *cm_device_search_args(const cm_device_search *search);
 
-/* To be copied to the host: before cm_device_search_result; for the twin, with all that the trees have. */
+/* To be copied to the host: before cm_device_search_result; for the mirror, with all that the trees have. */
 cm_span cm_device_search_answer(const cm_device_search *search);
 cm_span cm_device_search_trees(const cm_device_search *search);
 
@@ -66,7 +66,7 @@ cm_status cm_device_search_result(cm_device_search *search, const cm_roots *root
                                   const cm_search_result *result) CM_MUST_USE;
 
 /* The trees as they were last copied; owned by the search. Its root logits are those of the last result. */
-const cm_search *cm_device_search_twin(const cm_device_search *search);
+const cm_search *cm_device_search_mirror(const cm_device_search *search);
 
 #ifdef __cplusplus
 }
