@@ -129,7 +129,8 @@ cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *str
 
 void cm_device_planner_close(cm_device_planner *d) {
     if (!d) return;
-    if (d->is_begun) (void)read_span(d, cm_device_search_answer(d->search)); /* it works on what is given back here */
+    if (d->is_begun)
+        (void)read_span(d, cm_device_search_result_span(d->search)); /* it works on what is given back here */
     if (d->recording) d->stream->backend->kind->forget(d->recording);
     if (d->whole) d->stream->backend->kind->agent_kernels->destroy(d->whole);
     cm_device_search_destroy(d->search);
@@ -156,9 +157,9 @@ static cm_status launch_search(void *context, void *queue) {
 }
 
 cm_status cm_device_planner_begin(cm_device_planner *d, const cm_roots *roots) {
-    cm_span asked;
-    CM_TRY(cm_device_search_ask(d->search, roots, &asked));
-    CM_TRY(cm_stream_write(d->stream, asked.device, asked.host, asked.bytes));
+    cm_span request;
+    CM_TRY(cm_device_search_request(d->search, roots, &request));
+    CM_TRY(cm_stream_write(d->stream, request.device, request.host, request.bytes));
     CM_TRY(cm_inference_write_root(d->inference));
     d->is_begun = true;
     return cm_stream_record(d->stream, "search", launch_search, d, &d->recording);
@@ -166,7 +167,7 @@ cm_status cm_device_planner_begin(cm_device_planner *d, const cm_roots *roots) {
 
 cm_status cm_device_planner_end(cm_device_planner *d, const cm_roots *roots, const cm_search_result *result) {
     d->is_begun = false;
-    CM_TRY(read_span(d, cm_device_search_answer(d->search)));
+    CM_TRY(read_span(d, cm_device_search_result_span(d->search)));
     if (d->is_sampled) CM_TRY(cm_inference_fetch_root(d->inference));
     return cm_device_search_result(d->search, roots, result);
 }

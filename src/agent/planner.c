@@ -15,7 +15,7 @@ struct cm_planner {
     int choices;                         /* what a search chooses from at a node: A, or K */
     int64_t simulations;                 /* of the last run */
     size_t observation_size, state_size; /* of a row; state_size 0 without rules */
-    cm_roots roots, searched;            /* of the last run: what it was asked, and what its search is */
+    cm_roots roots, searched;            /* of the last run: its request, and that of its search */
     cm_search_result result, found;      /* of it: where results go, and where those of its search */
     /* owned */
     cm_stream *stream;
@@ -134,7 +134,7 @@ cm_status cm_planner_begin(cm_planner *p, const cm_roots *roots, const cm_search
     p->simulations = 0;
     p->roots = p->searched = *roots;
     p->result = p->found = *result;
-    if (p->sampled) CM_TRY(cm_sampled_ask(p->sampled, roots, result, &p->searched, &p->found));
+    if (p->sampled) CM_TRY(cm_sampled_request(p->sampled, roots, result, &p->searched, &p->found));
     return p->on_device ? cm_device_planner_begin(p->on_device, &p->searched) : CM_OK;
 }
 
@@ -147,7 +147,7 @@ cm_status cm_planner_end(cm_planner *p) {
     const cm_status status = explain(p, p->roots.count, finish_search(p));
     if (status != CM_OK && (status != CM_ERR_INTERRUPTED || p->on_device)) return status;
     p->simulations = p->on_device ? (int64_t)p->roots.count * p->simulations_each : cm_search_simulations(p->search);
-    if (p->sampled && p->simulations > 0) cm_sampled_answer(p->sampled, p->roots.count, &p->result);
+    if (p->sampled && p->simulations > 0) cm_sampled_result(p->sampled, p->roots.count, &p->result);
     return status;
 }
 

@@ -9,7 +9,7 @@
  *
  * A planner is used by one thread at a time; several planners may run beside each other on the same weights. What a row
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
- * fixed number of rows; rows that are not asked for compute on leftovers in slots of their own.
+ * fixed number of rows; rows outside the request compute on leftovers in slots of their own.
  *
  * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h):
  * masks, visits and values are rows [A], which who has too many actions for that does not ask for. The policy's output,

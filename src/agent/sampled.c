@@ -74,8 +74,8 @@ static void ask_root(const cm_sampled *s, const cm_roots *roots, int b) {
     cm_sampled_seed(key_of(s, roots, b), s->roots.seed + 2 * b);
 }
 
-cm_status cm_sampled_ask(cm_sampled *s, const cm_roots *roots, const cm_search_result *result, cm_roots *out_roots,
-                         cm_search_result *out_result) {
+cm_status cm_sampled_request(cm_sampled *s, const cm_roots *roots, const cm_search_result *result, cm_roots *out_roots,
+                             cm_search_result *out_result) {
     if (roots->noise || roots->is_kept)
         return cm_fail(CM_ERR_INPUT, "searches that draw actions take no given noise and keep no trees");
     if (roots->legal && !s->roots.legal)
@@ -133,7 +133,7 @@ static void gather_policy(const cm_sampled *s, int b, float *to, const float *fr
     if (to) add_marginals(s, b, to + (size_t)b * P, from + (size_t)b * K);
 }
 
-void cm_sampled_answer(const cm_sampled *s, int count, const cm_search_result *result) {
+void cm_sampled_result(const cm_sampled *s, int count, const cm_search_result *result) {
     for (int b = 0; b < count; b++) {
         spread(s, b, result->visits, s->own.visits);
         gather_policy(s, b, result->action_weights, s->own.action_weights);

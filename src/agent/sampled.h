@@ -36,15 +36,15 @@ cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_root
 void cm_sampled_destroy(cm_sampled *sampled);       /* NULL is allowed */
 size_t cm_sampled_bytes(const cm_sampled *sampled); /* NULL: 0 */
 
-/* Before a run, of observations that are there: what it is to be asked in place of `roots`, and where its results go
- * that `result` wants. Seeds are those of the roots' keys and steps; without keys each is that of its observation, so
+/* Before a run, of observations that are there: the request in place of `roots`, and where the results go that `result`
+ * wants. Seeds are those of the roots' keys and steps; without keys each is that of its observation, so
  * that equal positions are searched alike and others draw independently: a seed of all would draw from a flat policy
  * the same few actions in every position of every episode, and leave the others to no evaluation. Errors: CM_ERR_INPUT
  * for noise that is given, for trees that are kept, and for a mask where policies are per number. */
-cm_status cm_sampled_ask(cm_sampled *sampled, const cm_roots *roots, const cm_search_result *result,
-                         cm_roots *out_roots, cm_search_result *out_result) CM_MUST_USE;
-/* Behind it: the results of `count` roots. */
-void cm_sampled_answer(const cm_sampled *sampled, int count, const cm_search_result *result);
+cm_status cm_sampled_request(cm_sampled *sampled, const cm_roots *roots, const cm_search_result *result,
+                             cm_roots *out_roots, cm_search_result *out_result) CM_MUST_USE;
+/* After the run: the results of `count` roots. */
+void cm_sampled_result(const cm_sampled *sampled, int count, const cm_search_result *result);
 
 /* prior [A] of root `row`, whose logits [K] the search had. */
 void cm_sampled_prior(const cm_sampled *sampled, int row, const float *logits, float *prior);

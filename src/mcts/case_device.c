@@ -115,9 +115,9 @@ static cm_status run_session(session *s) {
     cm_model model = cm_tabular_model(&s->tabular);
     cm_roots roots = cm_search_case_roots(c, 0, c->batch);
     cm_search_result result = cm_search_case_result(c, 0);
-    cm_span asked;
-    CM_TRY(cm_device_search_ask(s->search, &roots, &asked));
-    CM_TRY(copy_span(s, asked, true));
+    cm_span request;
+    CM_TRY(cm_device_search_request(s->search, &roots, &request));
+    CM_TRY(copy_span(s, request, true));
     CM_TRY(evaluate_roots(s, &model));
     CM_TRY(cm_device_search_begin(s->search, NULL));
     for (int i = 0; i < c->params.num_simulations; i++) {

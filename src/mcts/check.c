@@ -96,7 +96,7 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
     cm_node_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->parent_edge));
     int depth = slot == CM_ROOT ? 0 : above.cold->depth + 1;
     if (view.cold->depth != depth) return broken(b, slot, "depth", view.cold->depth, depth);
-    if (depth >= tree->max_depth) return CM_OK; /* nobody asks what it selects */
+    if (depth >= tree->max_depth) return CM_OK; /* its selection is not used */
     int32_t edge =
         slot == CM_ROOT ? tree->root_leaf[b] : *cm_view_leaf(&above, cm_tree_entry_of(tree, node->parent_edge));
     CM_TRY(check_selection(tree, b, &view, edge));

@@ -7,11 +7,11 @@
 struct cm_device_search {
     cm_search *mirror; /* owned; its arrays of trees stand as those on the device do */
     cm_device_place place;
-    cm_buffer block;   /* trees, scratch, leaves, what is asked */
+    cm_buffer block;   /* trees, scratch, leaves, the request */
     size_t tree_bytes; /* of the trees at its beginning */
     cm_tree_args args; /* addresses in it */
-    void *asked;       /* owned, [ask_bytes]: the host's copy of what is asked */
-    size_t ask_bytes;
+    void *request;     /* owned, [request_bytes]: the host's copy of the request */
+    size_t request_bytes;
 };
 
 bool cm_device_search_serves(const cm_search_params *params) { return !params->check; }
@@ -28,10 +28,10 @@ static void take_block(cm_device_search *s, cm_arena *arena) {
     tree->scratch = cm_arena_take(arena, roots * s->args.scratch_step * sizeof(float));
     s->args.leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
     size_t first = arena->used;
-    s->args.ask = cm_arena_take(arena, sizeof(cm_ask));
+    s->args.request = cm_arena_take(arena, sizeof(cm_search_request));
     s->args.noise = cm_arena_take(arena, actions * sizeof(float));
     s->args.legal = cm_arena_take(arena, actions);
-    s->ask_bytes = arena->used - first;
+    s->request_bytes = arena->used - first;
 }
 
 static size_t offset_in(const void *base, const void *at) {
@@ -52,7 +52,7 @@ static cm_status open_search(cm_device_search *s, const cm_search_params *params
     cm_tree_plan(&s->args.tree, params, batch, model->num_actions, model->num_chance);
     s->args.model = *model;
     take_block(s, &arena);
-    CM_TRY(cm_alloc(&s->asked, s->ask_bytes, 1, "what a search asks"));
+    CM_TRY(cm_alloc(&s->request, s->request_bytes, 1, "the request of a search"));
     CM_TRY(cm_buffer_create(&s->block, s->place.device, arena.used, "search trees"));
     arena = (cm_arena){.base = s->block.base, .capacity = s->block.bytes};
     take_block(s, &arena);
@@ -86,35 +86,35 @@ void cm_device_search_destroy(cm_device_search *s) {
     if (!s) return;
     cm_buffer_destroy(&s->block);
     cm_search_destroy(s->mirror);
-    free(s->asked);
+    free(s->request);
     free(s);
 }
 
 /* ---------------------------------------------------------------- a run */
 
-/* The host's copy of an array of what is asked. */
-static void *asked_at(const cm_device_search *s, const void *array) {
-    return (unsigned char *)s->asked + offset_in(s->args.ask, array);
+/* The host's copy of an array of the request. */
+static void *request_at(const cm_device_search *s, const void *array) {
+    return (unsigned char *)s->request + offset_in(s->args.request, array);
 }
 
-cm_status cm_device_search_ask(cm_device_search *s, const cm_roots *roots, cm_span *out) {
+cm_status cm_device_search_request(cm_device_search *s, const cm_roots *roots, cm_span *out) {
     const cm_tree *tree = &s->mirror->tree;
     size_t n = (size_t)tree->num_actions;
-    cm_ask *ask = s->asked;
-    float *noise = asked_at(s, s->args.noise);
+    cm_search_request *request = s->request;
+    float *noise = request_at(s, s->args.noise);
     CM_TRY(cm_search_check_roots(tree, roots));
     if (roots->is_kept) return cm_fail(CM_ERR_INPUT, "search: no trees are kept on a device");
-    ask->share = cm_search_noise_share(tree, roots);
-    ask->has_noise = ask->share > 0.0f;
-    ask->has_legal = roots->legal != NULL;
-    for (int b = 0; ask->has_noise && b < roots->count; b++) {
+    request->share = cm_search_noise_share(tree, roots);
+    request->has_noise = request->share > 0.0f;
+    request->has_legal = roots->legal != NULL;
+    for (int b = 0; request->has_noise && b < roots->count; b++) {
         float *row = noise + (size_t)b * n;
         const float *drawn = cm_search_noise(tree, roots, b, row);
         if (drawn != row) memcpy(row, drawn, n * sizeof *row);
     }
-    memset(asked_at(s, s->args.legal), 1, (size_t)tree->batch * n);
-    if (roots->legal) memcpy(asked_at(s, s->args.legal), roots->legal, (size_t)roots->count * n);
-    *out = (cm_span){(void *)(uintptr_t)s->args.ask, s->asked, s->ask_bytes};
+    memset(request_at(s, s->args.legal), 1, (size_t)tree->batch * n);
+    if (roots->legal) memcpy(request_at(s, s->args.legal), roots->legal, (size_t)roots->count * n);
+    *out = (cm_span){(void *)(uintptr_t)s->args.request, s->request, s->request_bytes};
     return CM_OK;
 }
 
@@ -132,7 +132,7 @@ cm_status cm_device_search_end(const cm_device_search *s, void *queue) {
 
 const cm_tree_args *cm_device_search_args(const cm_device_search *s) { return &s->args; }
 
-cm_span cm_device_search_answer(const cm_device_search *s) {
+cm_span cm_device_search_result_span(const cm_device_search *s) {
     return span_of(s, s->args.tree.root_logits, offset_in(s->block.base, s->args.tree.explore));
 }
 

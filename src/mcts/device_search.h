@@ -2,15 +2,15 @@
  * says what to start from, launches, and reads the roots' numbers at the end. The rules, and so the integers, are those
  * of cm_search_run; floats differ only as far as logarithms and the model do.
  *
- *     ask        fills what is to be copied to the device
- *     begin      kernels: behind the model's root pass
- *     grow       N times, behind a recurrent pass each, with chance also behind one of afterstates
+ *     request      fills what is to be copied to the device
+ *     begin        kernels: after the model's root pass
+ *     grow         N times, after a recurrent pass each, with chance also after one of afterstates
  *     end
- *     answer     says what is to be copied to the host
- *     result     makes the results of it, as cm_search_run does
+ *     result_span  says what is to be copied to the host
+ *     result       makes the results of it, as cm_search_run does
  *
- * Between ask and answer nothing depends on the host, so it may be recorded once and replayed. Searches with kept trees
- * or checks after every simulation are not served: these trees stay on the host.
+ * Between request and result nothing depends on the host, so it may be recorded once and replayed. Searches with kept
+ * trees or checks after every simulation are not served: these trees stay on the host.
  *
  * A search is used by one thread at a time. The host has memory of the same size: its mirror, a cm_search. */
 #ifndef CM_MCTS_DEVICE_SEARCH_H
@@ -47,7 +47,7 @@ cm_status cm_device_search_create(const cm_search_params *params, int batch, con
 void cm_device_search_destroy(cm_device_search *search); /* NULL is allowed */
 
 /* *out: to be copied to the device before begin. Errors: CM_ERR_INPUT, as cm_search_run. */
-cm_status cm_device_search_ask(cm_device_search *search, const cm_roots *roots, cm_span *out) CM_MUST_USE;
+cm_status cm_device_search_request(cm_device_search *search, const cm_roots *roots, cm_span *out) CM_MUST_USE;
 
 /* Launches. Errors: CM_ERR_DEVICE. */
 cm_status cm_device_search_begin(const cm_device_search *search, void *queue) CM_MUST_USE;
@@ -58,10 +58,10 @@ cm_status cm_device_search_end(const cm_device_search *search, void *queue) CM_M
 const cm_tree_args *cm_device_search_args(const cm_device_search *search);
 
 /* To be copied to the host: before cm_device_search_result; for the mirror, with all that the trees have. */
-cm_span cm_device_search_answer(const cm_device_search *search);
+cm_span cm_device_search_result_span(const cm_device_search *search);
 cm_span cm_device_search_trees(const cm_device_search *search);
 
-/* The results of the roots that were asked for. Errors: CM_ERR_NOT_FINITE names the root. */
+/* The results of the roots of the request. Errors: CM_ERR_NOT_FINITE names the root. */
 cm_status cm_device_search_result(cm_device_search *search, const cm_roots *roots,
                                   const cm_search_result *result) CM_MUST_USE;
 

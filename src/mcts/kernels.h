@@ -1,7 +1,7 @@
 /* The kernels of a search whose trees lie on a device, as a table: a module has them (mcts/cuda/), tests have others.
  *
  * Kernels launch in the order of a queue and wait for nothing; the host neither reads nor writes what they work on. All
- * roots 0 .. B-1 of the trees are worked on, whatever a run asks for: what a root gets depends on its own inputs. */
+ * roots 0 .. B-1 of the trees are worked on, whatever the request is: what a root gets depends on its own inputs. */
 #ifndef CM_MCTS_KERNELS_H
 #define CM_MCTS_KERNELS_H
 
@@ -29,18 +29,18 @@ typedef struct cm_device_model {
     int32_t idle_slots;                                              /* with chance                        */
 } cm_device_model;
 
-/* What a run asks for; noise and legal stand behind it. */
-typedef struct cm_ask {
+/* The request of a run; noise and legal follow it in memory. */
+typedef struct cm_search_request {
     int32_t has_legal, has_noise;
     float share; /* of the noise */
-} cm_ask;
+} cm_search_request;
 
 /* All that a kernel works on. Addresses are the device's. */
 typedef struct cm_tree_args {
     cm_tree tree;        /* its scratch: [B, scratch_step] */
     size_t scratch_step; /* floats */
     cm_leaf *leaf;       /* [B] what each root expands */
-    const cm_ask *ask;
+    const cm_search_request *request;
     const float *noise;   /* [B, A] */
     const uint8_t *legal; /* [B, A] */
     cm_device_model model;

@@ -117,13 +117,13 @@ START_TEST(what_a_device_does_not_serve_is_refused) {
     ck_assert_int_eq(cm_device_search_create(&params, 4, &place, &model, &search), CM_ERR_ABSENT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "of another build"));
     ck_assert_int_eq(cm_device_search_create(&params, 4, &far_place, &model, &search), CM_OK);
-    cm_span asked;
+    cm_span request;
     cm_key keys[4] = {0};
-    ck_assert_int_eq(cm_device_search_ask(search, &(cm_roots){.count = 5, .keys = keys}, &asked), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_device_search_ask(search, &(cm_roots){.count = 4}, &asked), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_device_search_ask(search, &(cm_roots){.count = 4, .keys = keys, .is_kept = true}, &asked),
+    ck_assert_int_eq(cm_device_search_request(search, &(cm_roots){.count = 5, .keys = keys}, &request), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_device_search_request(search, &(cm_roots){.count = 4}, &request), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_device_search_request(search, &(cm_roots){.count = 4, .keys = keys, .is_kept = true}, &request),
                      CM_ERR_INPUT);
-    ck_assert_int_eq(cm_device_search_ask(search, &(cm_roots){.count = 3, .keys = keys}, &asked), CM_OK);
+    ck_assert_int_eq(cm_device_search_request(search, &(cm_roots){.count = 3, .keys = keys}, &request), CM_OK);
     cm_device_search_destroy(search);
     ck_assert_uint_eq(cm_far_state.blocks, 0);
 }

@@ -27,7 +27,7 @@ static cm_tree_args near_args(const cm_tree_args *far) {
     NEAR(model->reward), NEAR(model->discount), NEAR(model->parent_slots), NEAR(model->actions);
     NEAR(model->child_slots), NEAR(model->codes), NEAR(model->after_logits), NEAR(model->after_value);
     NEAR(model->after_parent_slots), NEAR(model->after_actions), NEAR(model->after_child_slots);
-    NEAR(args.leaf), NEAR(args.ask), NEAR(args.noise), NEAR(args.legal);
+    NEAR(args.leaf), NEAR(args.request), NEAR(args.noise), NEAR(args.legal);
     return args;
 }
 

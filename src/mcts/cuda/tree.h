@@ -165,8 +165,8 @@ CM_KERNEL void cm_tree_begin_root(const cm_tree_args *k, cm_tree *tree, int b) {
     size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
     const float *from = k->model.root_logits + first;
     uint8_t *is_used = tree->is_used + cm_tree_index(tree, b, 0);
-    cm_root_terms terms = {k->ask->has_legal ? k->legal + first : NULL, k->ask->has_noise ? k->noise + first : NULL,
-                           k->ask->share};
+    cm_root_terms terms = {k->request->has_legal ? k->legal + first : NULL,
+                           k->request->has_noise ? k->noise + first : NULL, k->request->share};
     CM_EACH(slot, tree->lanes, tree->slots) is_used[slot] = 0;
     if (tree->is_dense) {
         memcpy(tree->root_logits + first, from, n * sizeof(float));
