@@ -263,7 +263,7 @@ START_TEST(puct_trees_as_lists_give_the_bits_of_the_host) {
 }
 END_TEST
 
-START_TEST(wide_gumbel_trees_give_the_bits_of_the_host) {
+START_TEST(gumbel_trees_as_lists_give_the_bits_of_the_host) {
     cm_search_params params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
     compare_wide(params, 0, "gumbel");
     params.max_num_considered_actions = 40; /* more children of the root than lanes */
@@ -317,7 +317,7 @@ static void compare_not_finite(cm_policy policy, int action, float number, bool 
     for (int i = 0; i < 2; i++) cm_search_case_destroy(both[i]);
 }
 
-START_TEST(a_wide_root_with_a_number_that_is_not_finite_ends_as_on_the_host) {
+START_TEST(a_root_of_lists_with_a_number_that_is_not_finite_ends_as_on_the_host) {
     static const int actions[] = {0, 1, 40, 81};
     static const float numbers[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 4 * 3 * 2; i++) {
@@ -330,9 +330,9 @@ END_TEST
 int main(void) {
     return RUN_SUITE("mcts/device_search", search_cases_on_a_device_give_the_bits_of_the_host,
                      dense_trees_give_the_bits_of_the_host, puct_trees_as_lists_give_the_bits_of_the_host,
-                     wide_gumbel_trees_give_the_bits_of_the_host, trees_with_chance_give_the_bits_of_the_host,
+                     gumbel_trees_as_lists_give_the_bits_of_the_host, trees_with_chance_give_the_bits_of_the_host,
                      more_children_than_lanes_give_the_bits_of_the_host,
-                     a_wide_root_with_a_number_that_is_not_finite_ends_as_on_the_host,
+                     a_root_of_lists_with_a_number_that_is_not_finite_ends_as_on_the_host,
                      a_number_that_is_not_finite_ends_a_search_on_a_device_with_the_roots_number,
                      what_a_device_does_not_serve_is_refused);
 }

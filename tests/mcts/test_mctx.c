@@ -72,7 +72,7 @@ static tree_setting gumbel_setting(int simulations, int considered, float maxvis
     return how;
 }
 
-START_TEST(gumbel_tree_with_rewards_18_actions_50_simulations) {
+START_TEST(a_gumbel_tree_with_rewards_equals_that_of_mctx) {
     tree_setting how = gumbel_setting(50, 8, 20.0f, 0.1f);
     how.num_actions = 18, how.discount = 0.997f;
     how.want[0] = (figures){"1:15 5:6 7:2 8:2 10:15 12:2 14:2 17:6 ", 0.637512f, 0.436836f, 5, 1};
@@ -82,7 +82,7 @@ START_TEST(gumbel_tree_with_rewards_18_actions_50_simulations) {
 }
 END_TEST
 
-START_TEST(muzero_tree_18_actions_50_simulations) {
+START_TEST(a_muzero_tree_equals_that_of_mctx) {
     tree_setting how = {.params = cm_search_params_default(CM_POLICY_MUZERO), .num_actions = 18, .discount = 0.997f};
     how.params.num_simulations = 50;
     how.params.dirichlet_fraction = 0.0f;
@@ -93,7 +93,7 @@ START_TEST(muzero_tree_18_actions_50_simulations) {
 }
 END_TEST
 
-START_TEST(gumbel_tree_of_two_players_82_actions_200_simulations) {
+START_TEST(a_gumbel_tree_of_two_players_equals_that_of_mctx) {
     tree_setting how = gumbel_setting(200, 16, 50.0f, 0.5f);
     how.num_actions = 82, how.discount = -1.0f, how.zero_reward = true;
     how.want[0] = (figures){"2:21 5:49 11:3 14:49 15:3 17:9 19:3 27:3 33:9 37:3 38:3 56:3 59:9 63:3 65:9 75:21 ",
@@ -105,6 +105,6 @@ START_TEST(gumbel_tree_of_two_players_82_actions_200_simulations) {
 END_TEST
 
 int main(void) {
-    return RUN_SUITE("mctx trees", gumbel_tree_with_rewards_18_actions_50_simulations,
-                     muzero_tree_18_actions_50_simulations, gumbel_tree_of_two_players_82_actions_200_simulations);
+    return RUN_SUITE("mctx trees", a_gumbel_tree_with_rewards_equals_that_of_mctx, a_muzero_tree_equals_that_of_mctx,
+                     a_gumbel_tree_of_two_players_equals_that_of_mctx);
 }

@@ -142,7 +142,7 @@ END_TEST
 
 /* One action in the middle is `ratio` times as likely as the others, and nothing is worth anything. Numbers with which
  * its score, once visited, is to the bit that of the actions not yet visited. */
-START_TEST(visited_and_open_actions_that_tie_in_gumbel_lists) {
+START_TEST(visited_and_open_actions_that_tie_give_the_bits_of_the_scalar_step) {
     static const struct {
         int actions;
         float ratio;
@@ -193,6 +193,7 @@ int main(void) {
     return RUN_SUITE("search step", muzero_by_parent_and_siblings_gives_the_bits_of_the_scalar_step,
                      muzero_by_min_max_gives_the_bits_of_the_scalar_step,
                      muzero_by_completed_values_gives_the_bits_of_the_scalar_step,
-                     gumbel_gives_the_bits_of_the_scalar_step, visited_and_open_actions_that_tie_in_gumbel_lists,
+                     gumbel_gives_the_bits_of_the_scalar_step,
+                     visited_and_open_actions_that_tie_give_the_bits_of_the_scalar_step,
                      gumbel_root_over_puct_gives_the_bits_of_the_scalar_step, overflow_is_survived);
 }

@@ -110,20 +110,20 @@ static int run_vector(const setting *how, const vector *want) {
     return action;
 }
 
-START_TEST(v1_muzero_eight_simulations) {
+START_TEST(v1_muzero_has_the_visits_of_the_spec) {
     setting s = setting_of(CM_POLICY_MUZERO, 0.75f);
     ck_assert_int_eq(run_vector(&s, &vectors[0]), 0);
 }
 END_TEST
 
-START_TEST(v2_two_players_with_min_max) {
+START_TEST(v2_two_players_with_min_max_have_the_visits_of_the_spec) {
     setting s = setting_of(CM_POLICY_MUZERO, -1.0f);
     s.params.qtransform = (cm_qtransform){.kind = CM_QTRANSFORM_MIN_MAX, .min_value = -4, .max_value = 4};
     ck_assert_int_eq(run_vector(&s, &vectors[1]), 0); /* 4 and 4 visits: without keys the lowest index */
 }
 END_TEST
 
-START_TEST(v3_depth_two_and_a_mask) {
+START_TEST(v3_a_mask_and_depth_two_have_the_visits_of_the_spec) {
     setting s = setting_of(CM_POLICY_MUZERO, 0.75f);
     s.params.max_depth = 2;
     s.legal = (const uint8_t[]){1, 0, 1};
@@ -131,7 +131,7 @@ START_TEST(v3_depth_two_and_a_mask) {
 }
 END_TEST
 
-START_TEST(v4_gumbel_without_noise) {
+START_TEST(v4_gumbel_without_noise_has_the_visits_of_the_spec) {
     setting s = setting_of(CM_POLICY_GUMBEL_MUZERO, 0.75f);
     s.params.max_num_considered_actions = 4;
     s.noise = (const float[]){0, 0, 0};
@@ -139,7 +139,7 @@ START_TEST(v4_gumbel_without_noise) {
 }
 END_TEST
 
-START_TEST(v5_gumbel_two_players_not_rescaled) {
+START_TEST(v5_gumbel_of_two_players_without_rescaling_equals_the_spec) {
     setting s = setting_of(CM_POLICY_GUMBEL_MUZERO, -1.0f);
     s.params.max_num_considered_actions = 4;
     s.params.qtransform.value_scale = 0.5f;
@@ -151,7 +151,7 @@ START_TEST(v5_gumbel_two_players_not_rescaled) {
 }
 END_TEST
 
-START_TEST(v6_gumbel_depth_one_raw_values) {
+START_TEST(v6_gumbel_of_depth_one_with_raw_values_equals_the_spec) {
     setting s = setting_of(CM_POLICY_GUMBEL_MUZERO, 0.75f);
     s.params.max_num_considered_actions = 2;
     s.params.qtransform.use_mixed_value = false;
@@ -192,7 +192,7 @@ static void make_chance_game(chance_game *g) {
     g->table.afterstate_value = afterstate_value;
 }
 
-START_TEST(v7_stochastic_ten_simulations) {
+START_TEST(v7_stochastic_muzero_has_the_tree_of_the_spec) {
     chance_game g;
     make_chance_game(&g);
     setting how = setting_of(CM_POLICY_STOCHASTIC_MUZERO, 0);
@@ -302,13 +302,13 @@ static void check_gumbel_bandit(const uint8_t *legal, int action, const int32_t 
     session_close(&s);
 }
 
-START_TEST(gumbel_bandit_with_a_mask) {
+START_TEST(a_gumbel_bandit_with_a_mask_equals_mctx) {
     check_gumbel_bandit((const uint8_t[]){0, 1, 1, 0}, 1, (const int32_t[]){0, 9, 8, 0},
                         (const float[]){0, .601869f, .398131f, 0});
 }
 END_TEST
 
-START_TEST(gumbel_bandit_without_a_mask) {
+START_TEST(a_gumbel_bandit_without_a_mask_equals_mctx) {
     check_gumbel_bandit(NULL, 3, (const int32_t[]){6, 2, 2, 7}, (const float[]){.186629f, .00456f, .048382f, .76043f});
 }
 END_TEST
@@ -344,10 +344,12 @@ START_TEST(stochastic_with_one_outcome_equals_muzero_in_twice_the_simulations) {
 END_TEST
 
 int main(void) {
-    return RUN_SUITE("search vectors", v1_muzero_eight_simulations, v2_two_players_with_min_max,
-                     v3_depth_two_and_a_mask, v4_gumbel_without_noise, v5_gumbel_two_players_not_rescaled,
-                     v6_gumbel_depth_one_raw_values, v7_stochastic_ten_simulations,
-                     chance_nodes_keep_the_statistics_of_completed_values,
-                     muzero_one_simulation_takes_the_best_legal_prior, gumbel_bandit_with_a_mask,
-                     gumbel_bandit_without_a_mask, stochastic_with_one_outcome_equals_muzero_in_twice_the_simulations);
+    return RUN_SUITE(
+        "search vectors", v1_muzero_has_the_visits_of_the_spec, v2_two_players_with_min_max_have_the_visits_of_the_spec,
+        v3_a_mask_and_depth_two_have_the_visits_of_the_spec, v4_gumbel_without_noise_has_the_visits_of_the_spec,
+        v5_gumbel_of_two_players_without_rescaling_equals_the_spec,
+        v6_gumbel_of_depth_one_with_raw_values_equals_the_spec, v7_stochastic_muzero_has_the_tree_of_the_spec,
+        chance_nodes_keep_the_statistics_of_completed_values, muzero_one_simulation_takes_the_best_legal_prior,
+        a_gumbel_bandit_with_a_mask_equals_mctx, a_gumbel_bandit_without_a_mask_equals_mctx,
+        stochastic_with_one_outcome_equals_muzero_in_twice_the_simulations);
 }
