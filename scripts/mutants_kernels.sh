@@ -267,13 +267,13 @@ mcts/cuda/tree.h|m->after_actions[b] = action|m->after_actions[b] = 0
 mcts/cuda/tree.h|tree->num_chance > 0 && !cm_tree_is_chance|tree->num_chance > 0 && cm_tree_is_chance
 mcts/cuda/tree.h|decides ? all : m->discount + b|decides ? none : m->discount + b
 mcts/cuda/tree.h|decides ? m->num_chance : m->num_actions|m->num_actions
-mcts/cuda/tree.h|k->ask->has_legal ? k->legal + first|k->ask->has_legal ? k->legal
-mcts/cuda/tree.h|k->ask->has_legal ?|!k->ask->has_legal ?
-mcts/cuda/tree.h|k->ask->has_noise ? k->noise + first|k->ask->has_noise ? k->noise
+mcts/cuda/tree.h|k->request->has_legal ? k->legal + first|k->request->has_legal ? k->legal
+mcts/cuda/tree.h|k->request->has_legal ?|!k->request->has_legal ?
+mcts/cuda/tree.h|k->request->has_noise ? k->noise + first|k->request->has_noise ? k->noise
 mcts/cuda/tree.h|k->model.root_logits + first|k->model.root_logits
 mcts/cuda/tree.h|is_used[slot] = 0|is_used[slot] = 1
 mcts/cuda/tree.h|k->model.root_value[b]|k->model.root_value[0]
-mcts/cuda/tree.h|finite ? CM_FLAW_NONE : CM_FLAW_ROOT|CM_FLAW_NONE
+mcts/cuda/tree.h|finite ? CM_TREE_ERROR_NONE : CM_TREE_ERROR_ROOT|CM_TREE_ERROR_NONE
 mcts/cuda/tree.h|none : m->reward + b|none : m->discount + b
 mcts/cuda/tree.h|cm_leaf leaf = k->leaf[b];|cm_leaf leaf = k->leaf[0];
 mcts/cuda/tree.h|m->value) + b;|m->value) + 0;
@@ -291,7 +291,7 @@ mcts/copy.h|copy->node = *from->node;|copy->node = *from->node, copy->node.share
 mcts/copy.h|entry.q = a == at|entry.q = a != at
 mcts/copy.h|entry.leaf = a == at|entry.leaf = a != at
 mcts/copy.h|    to.node->share = view->node->share;|
-mcts/copy.h|    *to.rest = *view->rest;|
+mcts/copy.h|    *to.cold = *view->cold;|
 mcts/copy.h|if (cm_copy_has_logits(tree)) to.logit[a]|if (!cm_copy_has_logits(tree)) to.logit[a]
 mcts/step_impl.inc|        lanes_meet(tree);\n        if (lanes_leads(tree)) {\n            cm_backup_node|        if (lanes_leads(tree)) {\n            cm_backup_node
 mcts/step_impl.inc|leaf = a == at ? here : leaf|leaf = here
@@ -302,7 +302,7 @@ mcts/step_impl.inc|    if (lanes_leads(tree)) {\n        move_action|    {\n    
 mcts/step_impl.inc|    lanes_meet(tree);\n    if (!tree->is_dense) renew_open|    if (!tree->is_dense) renew_open
 mcts/step_impl.inc|        if (lanes_leads(tree)) {\n            cm_backup_node|        {\n            cm_backup_node
 mcts/step_impl.inc|    lanes_meet(tree);\n    if (is_chance)|    if (is_chance)
-mcts/step_impl.inc|if (lanes_leads(tree)) rest->open_mass = mass|
+mcts/step_impl.inc|if (lanes_leads(tree)) cold->open_mass = mass|
 mcts/lanes_warp.inc|lanes_clear(const cm_tree *tree, void *words, size_t n) {|lanes_clear(const cm_tree *tree, void *words, size_t n) { n--;
 mcts/lanes_warp.inc|(lanes)->index % CM_LANES|(lanes)->index
 mcts/lanes_warp.inc|i += CM_LANES|i += CM_WARP
@@ -314,7 +314,7 @@ mcts/lanes_warp.inc|    }\n    lanes_meet(tree);\n}|    }\n}
 mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|a < width
 mcts/lanes_warp.inc|cm_exp(logits[a] - top) * factor|cm_exp(logits[a] - top)
-mcts/lanes_warp.inc|if (lanes_leads(tree)) rest->top = top, rest->factor = factor|if (lanes_leads(tree)) rest->top = top, rest->factor = sum
+mcts/lanes_warp.inc|if (lanes_leads(tree)) cold->top = top, cold->factor = factor|if (lanes_leads(tree)) cold->top = top, cold->factor = sum
 mcts/lanes_warp.inc|{-mine.score, mine.action}|{mine.score, mine.action}
 mcts/lanes_warp.inc|mine.action == least.at ? (float)mine.entry : 0.0f|(float)mine.entry
 mcts/lanes_warp.inc|*low = -cm_lanes_max(tree->lanes, -*low);|*low = cm_lanes_max(tree->lanes, *low);
@@ -323,7 +323,7 @@ mcts/lanes_warp.inc|float low = view->node->value, high = low|float low = 0.0f, 
 mcts/lanes_warp.inc|total = (float)(view->node->visits - 1)|total = (float)view->node->visits
 mcts/lanes_warp.inc|cm_max(FLT_MIN, *cm_view_prior(view, i))|1.0f
 mcts/lanes_warp.inc|weight * *cm_view_q(view, i)|*cm_view_q(view, i)
-mcts/lanes_warp.inc|(view->rest->raw_value + total * mean)|(view->rest->raw_value - total * mean)
+mcts/lanes_warp.inc|(view->cold->raw_value + total * mean)|(view->cold->raw_value - total * mean)
 mcts/lanes_warp.inc|< tree->num_actions ? fill : *cm_view_q(view, 0)|< tree->num_actions ? *cm_view_q(view, 0) : fill
 mcts/lanes_warp.inc|most = cm_max(most, (float)view->visits[i])|most = (float)view->visits[i]
 mcts/lanes_warp.inc|, cm_lanes_max(tree->lanes, most)|, most
@@ -335,7 +335,7 @@ mcts/lanes_warp.inc|*cm_view_weight(view, i), view->action[i], i|*cm_view_weight
 mcts/lanes_warp.inc|return *cm_view_weight(view, i) + cm_affine|return *cm_view_weight(view, i) - cm_affine
 mcts/lanes_warp.inc|has_open ? cm_max(-FLT_MAX, open) : -FLT_MAX|-FLT_MAX
 mcts/lanes_warp.inc|    most = cm_lanes_max(lanes, most);\n    float part|    float part
-mcts/lanes_warp.inc|+ open * rest->open_mass|+ open
+mcts/lanes_warp.inc|+ open * cold->open_mass|+ open
 mcts/lanes_warp.inc|* total - (float)view->visits[i] * visit|* total
 mcts/lanes_warp.inc|open * total).entry|open).entry
 mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    return lanes_gumbel_interior
