@@ -12,7 +12,7 @@
  * Weights (the `weight` of dense and conv2d) are packed once per version: call cm_backend_repack after a parameter
  * block has changed, before the next call that reads it.
  *
- *   ops.def, op_tensors.h, check.h         the operations: a row each, their tensors in a call, what is refused
+ *   ops.def, check.h                       the operations: a row each with its tensors; what is refused
  *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
  *   schedule.h                             learning rates over time
  *   ref/, cpu/cpu.h, cuda/cuda.h           the backends; classes.h lists them, module.h opens those that are modules
@@ -23,6 +23,7 @@
 #ifndef CM_BACKEND_BACKEND_H
 #define CM_BACKEND_BACKEND_H
 
+#include "core/each_pair.h"
 #include "core/pool.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -33,7 +34,7 @@ extern "C" {
 #endif
 
 typedef enum cm_op {
-#define CM_OP(name, tensors, what) CM_OP_##name,
+#define CM_OP(name, ...) CM_OP_##name,
 #include "backend/ops.def"
 #undef CM_OP
     CM_OP_COUNT
@@ -92,7 +93,8 @@ typedef struct cm_attr {
     cm_support support;
 } cm_attr;
 
-enum { CM_CALL_TENSORS = 15, CM_CALL_LANES = 3 /* at most */, CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
+enum { CM_CALL_TENSORS = CM_EACH_PAIR_MOST, CM_CALL_LANES = 3 /* at most */ };
+enum { CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
 
 typedef struct cm_call {
     cm_op op;
@@ -105,7 +107,12 @@ typedef struct cm_call {
     void *plan; /* owned by the stream; NULL until prepared */
 } cm_call;
 
-#include "backend/op_tensors.h" /* positions in cm_call.t: CM_T_dense_y, CM_T_dense_x, ... */
+/* Places in cm_call.t: CM_T_dense_y, CM_T_dense_x, ... */
+#define CM_PLACE(op, tensor, marks) CM_T_##op##_##tensor,
+#define CM_OP(name, ...)            enum { CM_EACH_PAIR(CM_PLACE, name, __VA_ARGS__) };
+#include "backend/ops.def"
+#undef CM_OP
+#undef CM_PLACE
 
 /* A tensor of a call by its name in ops.def: CM_ARG(call, dense, weight); is it to be added to? */
 #define CM_ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])
@@ -293,7 +300,10 @@ int cm_op_tensor_count(cm_op op);
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);
 bool cm_op_tensor_optional(cm_op op, int index);
 bool cm_op_tensor_written(cm_op op, int index);
-cm_dtype cm_op_tensor_dtype(cm_op op, int index); /* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute */
+bool cm_op_tensor_accumulates(cm_op op, int index); /* may be marked in attr.accumulate */
+cm_dtype cm_op_tensor_dtype(cm_op op, int index);   /* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute */
+/* The tensor's shape as ops.def has it behind '[', e.g. "B,o]+"; "" behind the last one. */
+const char *cm_op_tensor_shape(cm_op op, int index);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ static cm_status check_tensor(const cm_call *call, int i) {
 static cm_status check_accumulate(const cm_call *call, int tensors) {
     for (int i = 0; i < 32; i++) {
         if (!(call->attr.accumulate >> i & 1)) continue;
-        if (i < tensors && cm_op_may_accumulate(call->op, i)) continue;
+        if (i < tensors && cm_op_tensor_accumulates(call->op, i)) continue;
         char name[CM_OP_NAME_BYTES];
         return cm_fail(CM_ERR_INPUT, "%s: tensor %d (%s) cannot be accumulated into", cm_op_name(call->op), i,
                        cm_op_tensor_name(call->op, i, name));

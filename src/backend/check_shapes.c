@@ -1,117 +1,15 @@
-/* Shapes of calls: which sizes belong together.
- *
- * One line per operation, every tensor of its row: name[dimensions]. A dimension is an expression of numbers and
- * letters with * (times), / (divided, rounded up) and +; a letter takes the first size that stands for it, reading from
- * the left.
- *
- *     E      columns of the action encoding
- *     G      attr.groups (0: 1)
- *     S      attr.support.size
- *     g      groups of minmax
- *     s      attr.stride
- *     *      all dimensions but the last, equal in all tensors; the first of them is B
- *     ~N     the product of all trailing dimensions
- *     [any]  any shape
- *     [=x]   the shape of x
- *
- * A '+' behind the bracket: the tensor may be accumulated into.
- */
+/* Shapes of calls: which sizes belong together, in the notation of ops.def. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/check_internal.h"
 
-static const char *const shapes[CM_OP_COUNT] = {
-    [CM_OP_dense] = "x[B,i] weight[o,i+E] bias[o] action[B] y[B,o]+ narrow_x[=x]",
-    [CM_OP_dense_backward] = "dy[B,o] x[B,i] weight[o,i+E] action[B] dx[B,i]+ dweight[o,i+E]+ dbias[o]+ narrow_dy[=dy]",
-    [CM_OP_conv2d] = "x[B,H,W,C] weight[O,k,k,C] bias[O] y[B,H/s,W/s,O]+",
-    [CM_OP_conv2d_backward] = "x[B,H,W,C] weight[O,k,k,C] dy[B,H/s,W/s,O] dx[=x]+ dweight[=weight]+ dbias[O]+",
-    [CM_OP_conv2d_norm] =
-        "x[B,H,W,C] weight[O,k,k,C] scale[O] shift[O] mean[O] variance[O] y[B,H/s,W/s,O] residual[=y]",
-    [CM_OP_activation] = "x[any] y[=x] narrow[=y]",
-    [CM_OP_activation_backward] = "y[any] dy[=y] x[=y] dx[=y]+ narrow[=dx]",
-    [CM_OP_add] = "a[any] b[=a] y[=a] narrow[=y]",
-    [CM_OP_scale_add] = "x[any] y[=x]+ times[m] narrow[=y]",
-    [CM_OP_layer_norm] = "x[R,~N] scale[N] shift[N] y[=x] saved[R,2*G] narrow[=y]",
-    [CM_OP_layer_norm_backward] =
-        "x[R,~N] dy[=x] y[=x] saved[R,2*G] scale[N] shift[N] dx[=x]+ dscale[N]+ dshift[N]+ narrow[=dx]",
-    [CM_OP_batch_norm] = "x[*,C] scale[C] shift[C] residual[=x] y[=x] saved[2,C] stats[2,C]",
-    [CM_OP_batch_norm_backward] =
-        "x[*,C] dy[=x] y[=x] saved[2,C] scale[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
-    [CM_OP_batch_norm_inference] = "x[*,C] scale[C] shift[C] mean[C] variance[C] residual[=x] y[=x]",
-    [CM_OP_batch_norm_inference_backward] =
-        "x[*,C] dy[=x] y[=x] scale[C] mean[C] variance[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
-    [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C] factor[2]",
-    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g] narrow[=y] narrow_x[=x]",
-    [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+ narrow[=dx]",
-    [CM_OP_simnorm] = "x[*,n] y[=x]",
-    [CM_OP_simnorm_backward] = "y[*,n] dy[=y] dx[=y]+",
-    [CM_OP_avg_pool] = "x[B,H,W,C] y[B,H/2,W/2,C]",
-    [CM_OP_avg_pool_backward] = "dx[B,H,W,C]+ dy[B,H/2,W/2,C]",
-    [CM_OP_global_mean] = "x[B,H,W,C] y[B,C]",
-    [CM_OP_global_mean_backward] = "dx[B,H,W,C]+ dy[B,C]",
-    [CM_OP_action_encoding] = "x[*,C] action[B] y[*,C+E]",
-    [CM_OP_action_encoding_backward] = "dx[*,C]+ dy[*,C+E]",
-    [CM_OP_embedding_add] = "x[B,H] table[A,H] action[B] y[=x]",
-    [CM_OP_embedding_add_backward] = "dy[B,H] action[B] dx[=dy]+ dtable[A,H]+",
-    [CM_OP_gather_rows] = "x[n,~N] rows[m] y[m,~N]",
-    [CM_OP_scatter_rows] = "x[m,~N] rows[m] y[n,~N]",
-    [CM_OP_bootstrap] = "target[m] partial[m] coefficient[m] value[n,1] rows[m]",
-    [CM_OP_one_hot] = "x[*,n] y[=x]",
-    [CM_OP_softmax] = "x[*,n] legal[=x] y[=x]",
-    [CM_OP_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",
-    [CM_OP_log_softmax] = "x[*,n] y[=x]",
-    [CM_OP_log_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",
-    [CM_OP_value_transform] = "x[any] y[=x]",
-    [CM_OP_two_hot] = "value[N] y[N,S]",
-    [CM_OP_support_decode] = "logits[B,S] value[B]",
-    [CM_OP_categorical_loss] =
-        "logits[B,S] target[B] coefficient[B] loss[B] dlogits[=logits]+ decoded[B] narrow[=dlogits]",
-    [CM_OP_policy_loss] = "logits[B,A] target[=logits] coefficient[B] legal[=logits] loss[B] entropy[B] "
-                          "dlogits[=logits]+ narrow[=dlogits]",
-    [CM_OP_scalar_loss] = "prediction[B,1] target[B] coefficient[B] loss[B] dprediction[B,1]+ narrow[=dprediction]",
-    [CM_OP_square_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
-    [CM_OP_consistency_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
-    [CM_OP_lstm] = "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] bias_ih[4*H] bias_hh[4*H] y[T,B,H] "
-                   "saved[T,B,6*H]",
-    [CM_OP_lstm_backward] =
-        "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] y[T,B,H] dy[=y] saved[T,B,6*H] dx[=x]+ "
-        "dh0[=h0]+ dc0[=c0]+ dweight_ih[=weight_ih]+ dweight_hh[=weight_hh]+ dbias_ih[4*H]+ dbias_hh[4*H]+",
-    [CM_OP_prefix_step] = "prefix[B] h[B,H] c[B,H] before[B,2] reward[B] memory[B,2*H+2]",
-    [CM_OP_sample_actions] = "p[B,P] seed[B,2] logits[B,K] memory[B,K+2]",
-    [CM_OP_sampled_action] = "action[B] choice[B] seed[B,2] memory[B,M]",
-    [CM_OP_action_numbers] = "action[B] y[B,P]",
-    [CM_OP_add_into] = "y[n] x[n]",
-    [CM_OP_sum_squares] = "x[n] partial[n/4096]",
-    [CM_OP_clip] = "factor[2] scaling[6] partial[n] check[m]",
-    [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n] factor[2] scaling[6]",
-    [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n] factor[2]",
-    [CM_OP_muon_step] = "parameter[m,n] momentum[m,n] gradient[m,n] factor[2]",
-    [CM_OP_lerp] = "y[n] x[n] factor[2]",
-};
-
-const char *cm_op_shapes(cm_op op) { return shapes[op] ? shapes[op] : ""; }
-
-/* The text behind "name[" in the operation's line, NULL if the tensor is not there. */
-static const char *find_shape(cm_op op, const char *name) {
-    size_t length = strlen(name);
-    for (const char *word = cm_op_shapes(op); *word; word += strcspn(word, " "), word += strspn(word, " "))
-        if (strncmp(word, name, length) == 0 && word[length] == '[') return word + length + 1;
-    return NULL;
-}
-
 static int find_tensor(cm_op op, const char *name, size_t length) {
     char text[CM_OP_NAME_BYTES];
     for (int i = 0; i < cm_op_tensor_count(op); i++)
         if (strncmp(cm_op_tensor_name(op, i, text), name, length) == 0 && text[length] == '\0') return i;
     return -1;
-}
-
-bool cm_op_may_accumulate(cm_op op, int index) {
-    char name[CM_OP_NAME_BYTES];
-    const char *shape = find_shape(op, cm_op_tensor_name(op, index, name));
-    return shape && shape[strcspn(shape, "]")] == ']' && shape[strcspn(shape, "]") + 1] == '+';
 }
 
 /* ---- sizes of letters ---- */
@@ -203,12 +101,14 @@ static void bind_tensor(const sizes *known, int tensor, const char *at) {
     }
 }
 
+/* From what is read first: a result is measured by it. */
 static void bind_all(const sizes *known) {
-    cm_op op = known->call->op;
-    for (const char *word = cm_op_shapes(op); *word; word += strcspn(word, " "), word += strspn(word, " ")) {
-        size_t length = strcspn(word, "[");
-        int tensor = find_tensor(op, word, length);
-        if (tensor >= 0 && known->call->t[tensor].data) bind_tensor(known, tensor, word + length + 1);
+    const cm_call *call = known->call;
+    const int tensors = cm_op_tensor_count(call->op);
+    for (int i = 0; i < 2 * tensors; i++) {
+        const int t = i % tensors;
+        if (call->t[t].data && cm_op_tensor_written(call->op, t) == (i >= tensors))
+            bind_tensor(known, t, cm_op_tensor_shape(call->op, t));
     }
 }
 
@@ -304,9 +204,7 @@ static cm_status check_shape(const sizes *known, int tensor, const char *at) {
 cm_status cm_check_shapes(const cm_call *call, cm_letters *letters) {
     const sizes known = {.call = call, .letters = letters};
     bind_all(&known);
-    for (int i = 0; i < cm_op_tensor_count(call->op); i++) {
-        char name[CM_OP_NAME_BYTES];
-        if (call->t[i].data) CM_TRY(check_shape(&known, i, find_shape(call->op, cm_op_tensor_name(call->op, i, name))));
-    }
+    for (int i = 0; i < cm_op_tensor_count(call->op); i++)
+        if (call->t[i].data) CM_TRY(check_shape(&known, i, cm_op_tensor_shape(call->op, i)));
     return CM_OK;
 }

@@ -172,7 +172,7 @@ static const cm_backend_class measure_class = {
     .read = read_stream,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = compute_nothing,
+#define CM_OP(name, ...) [CM_OP_##name] = compute_nothing,
 #include "backend/ops.def"
 #undef CM_OP
         },

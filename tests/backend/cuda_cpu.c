@@ -469,7 +469,7 @@ const cm_backend_class cuda_cpu_class = {
     .unfuse = cm_row_pass_free,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#define CM_OP(name, ...) [CM_OP_##name] = run,
 #include "backend/ops.def"
 #undef CM_OP
         },

@@ -50,32 +50,6 @@ START_TEST(every_operation_has_test_sizes) {
 }
 END_TEST
 
-/* op_tensors.h has one enum per operation, in the order of ops.def, with CM_T_<operation>_<tensor> in order. */
-START_TEST(positions_of_tensors_match_ops_def) {
-    char *text, name[CM_OP_NAME_BYTES], want[96];
-    size_t size;
-    ck_assert_int_eq(cm_file_read(CM_TEST_CASES "/../../src/backend/op_tensors.h", 1 << 20, &text, &size), CM_OK);
-    const char *now = text;
-    for (int op = 0; op < CM_OP_COUNT; op++) {
-        now = strstr(now, "enum {");
-        ck_assert_msg(now != NULL, "op_tensors.h ends before %s", cm_op_name((cm_op)op));
-        now += strlen("enum {");
-        for (int i = 0; i < cm_op_tensor_count((cm_op)op); i++) {
-            now += strspn(now, " ,\n");
-            snprintf(want, sizeof want, "CM_T_%s_%s", cm_op_name((cm_op)op), cm_op_tensor_name((cm_op)op, i, name));
-            size_t length = strcspn(now, " ,\n}");
-            ck_assert_msg(strlen(want) == length && strncmp(now, want, length) == 0, "got %.*s, want %s", (int)length,
-                          now, want);
-            now += length;
-        }
-        now += strspn(now, " \n");
-        ck_assert_msg(*now == '}', "%s has more positions than tensors", cm_op_name((cm_op)op));
-    }
-    ck_assert_ptr_null(strstr(now, "enum {"));
-    free(text);
-}
-END_TEST
-
 START_TEST(an_output_may_take_the_place_of_its_gradient) { on_every_backend(op_bench_compare_aliased); }
 END_TEST
 
@@ -132,7 +106,6 @@ static Suite *make_suite(int part, int parts) {
     suite_add_tcase(suite, tests);
     if (part > 0) return suite;
     tcase_add_test(tests, every_operation_has_test_sizes);
-    tcase_add_test(tests, positions_of_tensors_match_ops_def);
     tcase_add_test(tests, an_output_may_take_the_place_of_its_gradient);
     tcase_add_test(tests, clip_renews_the_loss_scale);
     tcase_add_test(tests, clip_finds_what_is_not_finite_wherever_it_stands);

@@ -386,7 +386,7 @@ static const cm_backend_class far_class = {
     .search_kernels = &tree_cpu_kernels,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = run_far,
+#define CM_OP(name, ...) [CM_OP_##name] = run_far,
 #include "backend/ops.def"
 #undef CM_OP
         },

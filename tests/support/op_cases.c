@@ -38,7 +38,7 @@ static int product(const int *dim, int n) {
     return all;
 }
 
-/* What a letter of check_shapes.c stands for. */
+/* What a letter of ops.def stands for. */
 static int letter_size(const op_case *row, bool action, char letter) {
     const cm_attr *a = &row->attr;
     int dim[CM_MAX_DIMS], count;
@@ -81,21 +81,11 @@ static int read_expression(const op_case *row, bool action, const char **at) {
     }
 }
 
-/* The shape of a tensor from its brackets in cm_op_shapes. */
-static cm_tensor shape_of(const op_case *row, cm_op op, const char *name, bool action) {
-    char word[32];
+/* The shape of tensor i from its brackets in ops.def. */
+static cm_tensor shape_of(const op_case *row, cm_op op, int i, bool action) {
     int dim[CM_MAX_DIMS] = {1, 1, 1, 1}, ndim = 0;
-    snprintf(word, sizeof word, " %s[", name);
-    char line[512];
-    snprintf(line, sizeof line, " %s", cm_op_shapes(op));
-    const char *at = strstr(line, word);
-    ck_assert_msg(at != NULL, "%s: %s has no shape", cm_op_name(op), name);
-    at += strlen(word);
-    if (*at == '=') {
-        char other[CM_OP_NAME_BYTES];
-        snprintf(other, sizeof other, "%.*s", (int)strcspn(at + 1, "]"), at + 1);
-        return shape_of(row, op, other, action);
-    }
+    const char *at = cm_op_tensor_shape(op, i);
+    if (*at == '=') return shape_of(row, op, op_copied(op, i), action);
     if (strncmp(at, "any]", 4) == 0) {
         ndim = read_sizes(row->sizes, "any", dim);
         return cm_tensor_make(NULL, CM_F32, ndim, dim);
@@ -133,12 +123,10 @@ static bool is_one_of(const char *name, const char *words) {
 }
 
 int op_copied(cm_op op, int i) {
-    char name[CM_OP_NAME_BYTES], word[CM_OP_NAME_BYTES + 4], of[CM_OP_NAME_BYTES];
-    snprintf(word, sizeof word, " %s[=", cm_op_tensor_name(op, i, name));
-    const char *at = strstr(cm_op_shapes(op), word);
-    ck_assert_msg(at != NULL, "%s: %s is a copy of nothing", cm_op_name(op), name);
-    at += strlen(word);
-    snprintf(of, sizeof of, "%.*s", (int)strcspn(at, "]"), at);
+    char of[CM_OP_NAME_BYTES];
+    const char *at = cm_op_tensor_shape(op, i);
+    ck_assert_msg(*at == '=', "%s: tensor %d is a copy of nothing", cm_op_name(op), i);
+    snprintf(of, sizeof of, "%.*s", (int)strcspn(at + 1, "]"), at + 1);
     return op_tensor(op, of);
 }
 
@@ -296,9 +284,8 @@ static void make_tensors(op_run *run, const op_case *row, const op_variant *v, c
     int action = op_tensor(op, "action");
     bool encodes = action >= 0 ? !is_absent(op, action, v) : strstr(cm_op_name(op), "action_encoding") != NULL;
     for (int i = 0; i < cm_op_tensor_count(op); i++) {
-        char name[CM_OP_NAME_BYTES];
         if (is_absent(op, i, v)) continue;
-        cm_tensor shape = shape_of(row, op, cm_op_tensor_name(op, i, name), encodes);
+        cm_tensor shape = shape_of(row, op, i, encodes);
         shape.dtype = op_narrow(op, i) ? v->compute : cm_op_tensor_dtype(op, i);
         allocate(run, i, shape, v->strided);
         if (!op_narrow(op, i))
@@ -317,7 +304,7 @@ static void copy_elements(const cm_tensor *to, const cm_tensor *from) {
 
 static cm_op_run ref_function(cm_op op) {
     static const cm_op_run functions[CM_OP_COUNT] = {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = cm_ref_##name,
+#define CM_OP(name, ...) [CM_OP_##name] = cm_ref_##name,
 #include "backend/ops.def"
 #undef CM_OP
     };
@@ -366,7 +353,7 @@ void op_run_make(op_run *run, const op_case *row, cm_op op, op_variant v) {
     run->call.attr.compute = v.compute;
     make_tensors(run, row, &v, &rng);
     for (int i = 0; v.accumulate && i < cm_op_tensor_count(op); i++)
-        if (run->call.t[i].data && cm_op_may_accumulate(op, i)) run->call.attr.accumulate |= 1u << i;
+        if (run->call.t[i].data && cm_op_tensor_accumulates(op, i)) run->call.attr.accumulate |= 1u << i;
     if (op != row->op) take_from_forward(run, row, &v);
 }
 

@@ -1,7 +1,7 @@
 /* Random calls of every operation of ops.def, for the tests of backends.
  *
  * A row of op_cases names an operation (and its backward, which takes the same sizes), the sizes of the letters in the
- * shapes of check_shapes.c, and attributes. op_run_make turns a row and a variant into a call: tensors between guard
+ * shapes of ops.def, and attributes. op_run_make turns a row and a variant into a call: tensors between guard
  * bytes, filled with random numbers that the operation can take; what a backward reads of its forward is computed by
  * ref. */
 #ifndef CM_TESTS_SUPPORT_OP_CASES_H

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const cm_op_run reference[CM_OP_COUNT] = {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = cm_ref_##name,
+#define CM_OP(name, ...) [CM_OP_##name] = cm_ref_##name,
 #include "backend/ops.def"
 #undef CM_OP
 };
@@ -107,7 +107,7 @@ const cm_backend_class cm_cpu_class = {
     .describe = describe,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#define CM_OP(name, ...) [CM_OP_##name] = run,
 #include "backend/ops.def"
 #undef CM_OP
         },

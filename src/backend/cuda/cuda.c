@@ -263,7 +263,7 @@ static const cm_backend_class class_of_cuda = {
     .agent_kernels = &cm_cuda_agent_kernels,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#define CM_OP(name, ...) [CM_OP_##name] = run,
 #include "backend/ops.def"
 #undef CM_OP
         },

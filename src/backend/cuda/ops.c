@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.h"
 
 const cm_cuda_op cm_cuda_ops[CM_OP_COUNT] = {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = {.run = cm_cuda_##name},
+#define CM_OP(name, ...) [CM_OP_##name] = {.run = cm_cuda_##name},
 #include "backend/ops.def"
 #undef CM_OP
 #define PREPARED(name) [CM_OP_##name].prepare = cm_cuda_##name##_prepare

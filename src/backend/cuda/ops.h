@@ -43,7 +43,7 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival 
 
 /* ---- operations; ops.c has them in a table ---------------------------------------------------------------------- */
 
-#define CM_OP(name, tensors, about) cm_status cm_cuda_##name(cm_stream *stream, const cm_call *call);
+#define CM_OP(name, ...) cm_status cm_cuda_##name(cm_stream *stream, const cm_call *call);
 #include "backend/ops.def"
 #undef CM_OP
 

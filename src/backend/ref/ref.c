@@ -19,7 +19,7 @@ const cm_backend_class cm_ref_class = {
     .describe = describe,
     .run =
         {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = cm_ref_##name,
+#define CM_OP(name, ...) [CM_OP_##name] = cm_ref_##name,
 #include "backend/ops.def"
 #undef CM_OP
         },

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CM_OP(name, tensors, about) cm_status cm_ref_##name(cm_stream *stream, const cm_call *call);
+#define CM_OP(name, ...) cm_status cm_ref_##name(cm_stream *stream, const cm_call *call);
 #include "backend/ops.def"
 #undef CM_OP
 
