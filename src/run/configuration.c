@@ -158,182 +158,66 @@ static void apply_supports(const cm_config *config, cm_configuration *c) {
 
 /* --- checks between keys --- */
 
-static cm_status check_support(const cm_config *config, const char *size_key, const char *min_key, const char *max_key,
-                               int size, double min, double max) {
-    if (size == 1 || max > min) return CM_OK;
-    return cm_config_fail(config, max_key, "must be above %s %g with %s %d, got %g", min_key, min, size_key, size, max);
-}
-
-static cm_status check_network(const cm_config *config, const cm_network_options *network) {
-    if (network->preset != CM_PRESET_NONE && network->family != CM_FAMILY_MLP)
-        return cm_config_fail(config, "preset",
-                              "the presets are networks of family mlp; set preset to none, or family to mlp");
-    if (network->family == CM_FAMILY_RESNET && network->conv_channels == 0)
-        return cm_config_fail(config, "conv_channels", "family resnet needs at least 1");
-    CM_TRY(check_support(config, "value_support_size", "value_support_min", "value_support_max",
-                         network->value_support_size, network->value_support_min, network->value_support_max));
-    return check_support(config, "reward_support_size", "reward_support_min", "reward_support_max",
-                         network->reward_support_size, network->reward_support_min, network->reward_support_max);
-}
-
-static cm_status check_collect(const cm_config *config, const cm_configuration *c) {
-    const cm_run_options *r = &c->run;
-    const char *key = r->env_steps > 0 ? "env_steps" : r->num_episodes > 0 ? "num_episodes" : NULL;
-    if (c->agent.collect) return CM_OK;
-    if (key)
-        return cm_config_fail(config, key,
-                              "nobody acts in this run (collect is false): end it by updates or time_limit");
-    if (r->checkpoint_interval > 0)
-        return cm_config_fail(config, "checkpoint_interval",
-                              "nobody acts in this run (collect is false): set checkpoint_updates");
-    if (r->updates == 0 && r->time_limit <= 0.0)
-        return cm_config_fail(config, "collect",
-                              "nobody acts, so that no steps end the run: set updates or time_limit");
-    return CM_OK;
-}
-
-static cm_status check_training(const cm_config *config, const cm_configuration *c) {
+static cm_status check_rules(const cm_config *config, const cm_configuration *c) {
+    const cm_network_options *n = &c->network;
     const cm_trainer_options *t = &c->trainer;
-    if (t->replay_ratio <= 0.0 && t->updates_per_iteration == 0 && t->train_frequency == 0)
-        return cm_config_fail(config, "replay_ratio",
-                              "how much is to be learnt? Set replay_ratio, updates_per_iteration or train_frequency");
-    if (t->target_update_frequency > 0 && t->ema_bootstraps)
-        return cm_config_fail(config, "target_update_frequency",
-                              "bootstrap values come either from a target network or from the average: set this to 0, "
-                              "or ema_bootstraps to false");
+    const cm_mcts_options *s = &c->mcts;
+    const cm_env_options *e = &c->env;
+    const cm_replay_options *m = &c->replay;
+    const cm_agent_options *a = &c->agent;
     const cm_run_options *r = &c->run;
-    if (r->num_episodes == 0 && r->updates == 0 && r->env_steps == 0 && r->time_limit <= 0.0)
-        return cm_config_fail(config, "env_steps",
-                              "the run would never end: set env_steps, updates, num_episodes or time_limit");
+#define REFUSE(when, key, ...)                                                                                         \
+    if (when) return cm_config_fail(config, #key, __VA_ARGS__);
+#include "run/configuration_rules.def"
+#undef REFUSE
     return CM_OK;
 }
 
-static cm_status check_memory(const cm_config *config, const cm_replay_options *m) {
-    if (m->memory_capacity == 0 && m->memory_steps == 0 && m->memory_bytes == 0)
-        return cm_config_fail(config, "memory_steps",
-                              "the memory has no size: set memory_steps, memory_capacity or memory_bytes");
-    return CM_OK;
-}
+/* --- keys without effect, for reasons that their own module does not know --- */
 
-/* What the first update waits for, which it does where somebody acts. */
-static cm_status check_waits(const cm_config *config, const cm_replay_options *m) {
-    if (m->memory_steps > 0 && m->min_memory_steps > m->memory_steps)
-        return cm_config_fail(
-            config, "min_memory_steps",
-            "the first update waits for %lld steps, but the memory holds %lld (memory_steps): lower this or raise that",
-            (long long)m->min_memory_steps, (long long)m->memory_steps);
-    if (m->memory_capacity == 0 && m->min_memory_pct > 0.0)
-        return cm_config_fail(config, "min_memory_pct",
-                              "is a fraction of memory_capacity, which is 0; set that, or use min_memory_steps");
-    if (m->memory_capacity > 0 && m->min_memory_size > m->memory_capacity)
-        return cm_config_fail(config, "min_memory_size",
-                              "the first update waits for %d episodes, but the memory holds %d (memory_capacity): "
-                              "lower this or raise that",
-                              m->min_memory_size, m->memory_capacity);
-    return CM_OK;
-}
+static bool acts_not(const cm_configuration *c) { return !c->agent.collect; }
+static bool has_no_dynamics(const cm_configuration *c) { return c->mcts.policy == CM_MCTS_ALPHAZERO; }
+static bool is_gumbel(const cm_configuration *c) { return cm_mcts_is_gumbel(&c->mcts); }
+static bool has_no_chance(const cm_configuration *c) { return c->mcts.policy != CM_MCTS_STOCHASTIC_MUZERO; }
+static bool learns_no_codes(const cm_configuration *c) { return !has_no_chance(c) && c->network.chance_codes == 0; }
+static bool has_no_consistency(const cm_configuration *c) { return c->trainer.consistency_weight <= 0.0; }
 
-static cm_status check_device(const cm_config *config, const cm_run_options *r) {
-    bool on_cpu = r->device_type == CM_DEVICE_TYPE_CPU, on_gpu = r->device_type == CM_DEVICE_TYPE_GPU;
-    bool cpu_backend = r->backend == CM_BACKEND_CPU || r->backend == CM_BACKEND_REF;
-    if (r->device_type == CM_DEVICE_TYPE_TPU)
-        return cm_config_fail(config, "device_type", "cumind does not run on TPUs; use \"cpu\", \"gpu\" or \"auto\"");
-    if ((on_cpu && r->backend == CM_BACKEND_CUDA) || (on_gpu && cpu_backend))
-        return cm_config_fail(config, "backend", "does not run on device_type \"%s\"; leave it at \"auto\"",
-                              on_cpu ? "cpu" : "gpu");
-    if (r->model_dtype == CM_MODEL_FLOAT16 && r->backend != CM_BACKEND_REF && (on_cpu || cpu_backend))
-        return cm_config_fail(config, "model_dtype", "float16 needs a GPU; use \"bfloat16\" or \"float32\" on a CPU");
-    return CM_OK;
-}
+static const struct {
+    bool (*when)(const cm_configuration *c);
+    const char *why, *leader; /* of a key with less precedence than the leader, as one of a file, it is not said */
+    const char *keys[10];
+} idle[] = {
+    {acts_not,
+     "nobody acts (collect is false)",
+     "collect",
+     {"temperature", "temperature_schedule", "temperature_threshold", "overlap", "random_move_probability",
+      "min_memory_steps", "min_memory_size", "min_memory_pct"}},
+    {has_no_dynamics,
+     "policy alphazero learns no dynamics",
+     NULL,
+     {"reward_weight", "unroll_scale", "hidden_gradient_scale", "hidden_gradient_form", "residual_dynamics",
+      "action_encoding", "reward_support_min", "reward_support_max", "reward_support_size"}},
+    {is_gumbel,
+     "selection by gumbel plays what its halving leaves, at no temperature",
+     NULL,
+     {"temperature", "temperature_schedule", "temperature_threshold"}},
+    {has_no_chance,
+     "only policy stochastic_muzero has chance codes",
+     NULL,
+     {"chance_codes", "chance_weight", "commitment_weight"}},
+    {learns_no_codes, "chance_codes is 0: no codes are learnt", NULL, {"commitment_weight"}},
+    {has_no_consistency,
+     "consistency_weight is 0",
+     NULL,
+     {"consistency_hidden", "consistency_output", "consistency_predictor"}},
+};
 
-static cm_status check_environment(const cm_config *config, const cm_env_options *e) {
-    int rank = e->observation_shape.rank;
-    if (rank != 0 && rank != 1 && rank != 3)
-        return cm_config_fail(config, "observation_shape",
-                              "must be [features] or [height, width, channels], got %d numbers", rank);
-    if (e->reset_low > e->reset_high) /* false if either is null */
-        return cm_config_fail(config, "reset_low", "%g is above reset_high %g", e->reset_low, e->reset_high);
-    return CM_OK;
-}
-
-static cm_status check_policy(const cm_config *config, const cm_configuration *c) {
-    bool chance = c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO;
-    if (chance && c->network.family == CM_FAMILY_CUMIND)
-        return cm_config_fail(config, "family", "policy stochastic_muzero needs a network of family mlp or resnet");
-    if (chance && c->replay.num_unroll_steps == 0)
-        return cm_config_fail(config, "num_unroll_steps",
-                              "policy stochastic_muzero learns what chance does by unrolling: set it to 1 or more");
-    if (c->network.value_prefix && c->network.family == CM_FAMILY_CUMIND)
-        return cm_config_fail(config, "value_prefix",
-                              "is for networks of family mlp or resnet: leave it out, or set it "
-                              "to false");
-    if (c->mcts.policy != CM_MCTS_ALPHAZERO) return CM_OK;
-    if (c->network.value_prefix)
-        return cm_config_fail(config, "value_prefix",
-                              "policy alphazero predicts no rewards: leave it out, or set it to false");
-    if (c->replay.num_unroll_steps > 0)
-        return cm_config_fail(config, "num_unroll_steps",
-                              "policy alphazero has no dynamics to unroll: leave it out, or set it to 0");
-    if (c->trainer.consistency_weight > 0.0)
-        return cm_config_fail(config, "consistency_weight",
-                              "policy alphazero predicts no states to compare: leave it out, or set it to 0");
-    if (c->agent.reanalyse_ratio > 0.0)
-        return cm_config_fail(
-            config, "reanalyse_ratio",
-            "policy alphazero searches from states of the game, which the memory does not keep: leave "
-            "it out, or set it to 0");
-    return CM_OK;
-}
-
-static cm_status check_search(const cm_config *config, const cm_mcts_options *m) {
-    if (m->qtransform == CM_MCTS_Q_MIN_MAX && m->min_value >= m->max_value)
-        return cm_config_fail(config, "max_value", "must be above min_value %g, got %g", m->min_value, m->max_value);
-    return CM_OK;
-}
-
-static void warn_of_dynamics(const cm_config *config) {
-    static const char *const keys[] = {"reward_weight",        "unroll_scale",       "hidden_gradient_scale",
-                                       "hidden_gradient_form", "residual_dynamics",  "action_encoding",
-                                       "reward_support_min",   "reward_support_max", "reward_support_size"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        cm_config_warn_key(config, keys[i], "policy alphazero learns no dynamics");
-    }
-}
-
-/* Those of a file that was written for acting are not worth a warning. */
-static void warn_of_acting(const cm_config *config) {
-    static const char *const keys[] = {"temperature",     "temperature_schedule",    "temperature_threshold",
-                                       "overlap",         "random_move_probability", "min_memory_steps",
-                                       "min_memory_size", "min_memory_pct"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (cm_config_source_of(config, keys[i]) < cm_config_source_of(config, "collect")) continue;
-        cm_config_warn_key(config, keys[i], "nobody acts (collect is false)");
-    }
-}
-
-/* Keys without effect for reasons that their own module does not know. */
-static void warn_across(const cm_config *config, const cm_configuration *c) {
-    if (!c->agent.collect) warn_of_acting(config);
-    if (c->mcts.policy == CM_MCTS_ALPHAZERO) warn_of_dynamics(config);
-    if (cm_mcts_is_gumbel(&c->mcts)) {
-        const char *why = "selection by gumbel plays what its halving leaves, at no temperature";
-        cm_config_warn_key(config, "temperature", why);
-        cm_config_warn_key(config, "temperature_schedule", why);
-        cm_config_warn_key(config, "temperature_threshold", why);
-    }
-    if (c->mcts.policy != CM_MCTS_STOCHASTIC_MUZERO) {
-        const char *why = "only policy stochastic_muzero has chance codes";
-        cm_config_warn_key(config, "chance_codes", why);
-        cm_config_warn_key(config, "chance_weight", why);
-        cm_config_warn_key(config, "commitment_weight", why);
-    } else if (c->network.chance_codes == 0) {
-        cm_config_warn_key(config, "commitment_weight", "chance_codes is 0: no codes are learnt");
-    }
-    if (c->trainer.consistency_weight <= 0.0) {
-        const char *why = "consistency_weight is 0";
-        cm_config_warn_key(config, "consistency_hidden", why);
-        cm_config_warn_key(config, "consistency_output", why);
-        cm_config_warn_key(config, "consistency_predictor", why);
+static void warn_of_idle(const cm_config *config, const cm_configuration *c) {
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        const char *leader = idle[i].leader;
+        for (const char *const *key = idle[i].keys; idle[i].when(c) && *key; key++)
+            if (!leader || cm_config_source_of(config, *key) >= cm_config_source_of(config, leader))
+                cm_config_warn_key(config, *key, idle[i].why);
     }
 }
 
@@ -459,18 +343,10 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     cm_config_resolve_groups(config);
     apply_evaluation(config, configuration);
     apply_limits(config, &configuration->run);
-    CM_TRY(check_network(config, &configuration->network));
-    CM_TRY(check_collect(config, configuration));
-    CM_TRY(check_training(config, configuration));
-    CM_TRY(check_memory(config, &configuration->replay));
-    if (configuration->agent.collect) CM_TRY(check_waits(config, &configuration->replay));
-    CM_TRY(check_device(config, &configuration->run));
-    CM_TRY(check_environment(config, &configuration->env));
-    CM_TRY(check_search(config, &configuration->mcts));
-    CM_TRY(check_policy(config, configuration));
+    CM_TRY(check_rules(config, configuration));
     cm_config_warn_idle(config);
     cm_config_warn_unusual(config);
-    warn_across(config, configuration);
+    warn_of_idle(config, configuration);
     warn_of_search(config, configuration);
     warn_of_learning(config, configuration);
     warn_of_rare_updates(config, configuration);
