@@ -56,97 +56,17 @@ void cm_network_state_planes(const cm_network_config *c, int out[3]) {
     for (int i = cm_network_halvings(c); i > 0; i--) out[0] = (out[0] + 1) / 2, out[1] = (out[1] + 1) / 2;
 }
 
-static cm_status check_numbers(const cm_network_config *c) {
-    if (c->numbers > 1 && cm_policy_form_of(c->actions, c->numbers).numbers == 0)
-        return cm_fail(CM_ERR_INPUT, "%d actions are not the combinations of %d numbers", c->actions, c->numbers);
-    if (!c->per_number) return CM_OK;
-    if (c->model != CM_NETWORK_DYNAMICS)
-        return cm_fail(CM_ERR_INPUT, "a policy per number is for networks with dynamics, without chance");
-    if (c->family != CM_FAMILY_CUMIND && c->encoding == CM_ENCODE_BOARD)
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.action_encoding: with a policy per number choose \"onehot\" or \"scaled\"");
-    return CM_OK;
-}
-
-static cm_status check_pictures(const cm_network_config *c) {
-    if (!c->downsample) return CM_OK;
-    if (c->channels < 2) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.conv_channels: with downsample at least 2, half of them first, got %d",
-                       c->channels);
-    }
-    if (c->encoding == CM_ENCODE_BOARD) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.action_encoding: \"board\" needs states of the board's size; set downsample "
-            "to off");
-    }
-    return CM_OK;
+/* The first dimension of observations that has no extent, -1: none. */
+static int empty_dimension(const cm_network_config *c) {
+    for (int i = 0; i < c->observation_ndim; i++)
+        if (c->observation[i] < 1) return i;
+    return -1;
 }
 
 cm_status cm_network_config_check(const cm_network_config *c) {
-    if (c->observation_ndim != 1 && c->observation_ndim != 3) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Unsupported observation shape: rank %d, must be 1 (vector) or 3 (height, width, channels)",
-                       c->observation_ndim);
-    }
-    for (int i = 0; i < c->observation_ndim; i++) {
-        if (c->observation[i] < 1)
-            return cm_fail(CM_ERR_INPUT, "observation shape: dimension %d is %d, must be >= 1", i, c->observation[i]);
-    }
-    if (c->actions < 1) return cm_fail(CM_ERR_INPUT, "number of actions is %d, must be >= 1", c->actions);
-    CM_TRY(check_numbers(c));
-    if (c->family == CM_FAMILY_RESNET && c->observation_ndim != 3) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.family: resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
-            c->observation_ndim);
-    }
-    if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 3 && c->channels < 1) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.conv_channels: family cumind needs at least 1 for observations of rank 3, got %d",
-            c->channels);
-    }
-    if (c->family == CM_FAMILY_RESNET && c->norm != CM_NORM_BATCH) {
-        return cm_fail(CM_ERR_INPUT, "Network architecture.norm: family resnet always has \"batch\"");
-    }
-    CM_TRY(check_pictures(c));
-    if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.action_encoding: \"board\" is for family resnet; mlp takes onehot or scaled");
-    }
-    if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
-        return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");
-    }
-    if (c->model == CM_NETWORK_CHANCE && c->family == CM_FAMILY_CUMIND) {
-        return cm_fail(CM_ERR_INPUT, "Network architecture.family: networks with chance are mlp or resnet, not cumind");
-    }
-    if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 1 && c->blocks < 1) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.num_blocks: family cumind needs at least 1 for observations that are vectors, got %d",
-            c->blocks);
-    }
-    if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
-        return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);
-    }
-    if (c->prefix_horizon > 0 && c->family == CM_FAMILY_CUMIND) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.value_prefix: for networks of family mlp or resnet, not cumind");
-    }
-    if (c->prefix_horizon > 0 && c->model == CM_NETWORK_PREDICTION) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.value_prefix: a network with only a prediction has no rewards");
-    }
-    if (c->prefix_horizon > 0 && (c->lstm < 1 || c->lstm > CM_LSTM_HIDDEN_MAX)) {
-        return cm_fail(CM_ERR_INPUT, "Network architecture.lstm_size is %d, must be in 1 .. %d", c->lstm,
-                       CM_LSTM_HIDDEN_MAX);
-    }
-    if (c->value_support.size < 1 || c->reward_support.size < 1) {
-        return cm_fail(CM_ERR_INPUT, "a support must have at least one atom");
-    }
+#define REFUSE(when, ...)                                                                                              \
+    if (when) return cm_fail(CM_ERR_INPUT, __VA_ARGS__);
+#include "network/network_rules.def"
+#undef REFUSE
     return CM_OK;
 }

@@ -227,59 +227,16 @@ static cm_status open_network(cm_session *s) {
     return cm_network_create(&config, &s->network);
 }
 
-/* A distribution of each number is for actions that are numbers, and drawn; one of all combinations for few of them. */
-static cm_status check_distribution(const cm_session *s) {
-    const cm_env_spec *spec = &s->env.spec;
-    static const char key[] = "Network architecture.policy_distribution";
-    if (!is_per_number(s)) {
-        if (cm_env_is_listed(&s->env)) return CM_OK;
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: joint is for at most %d actions, and %s has %d; take per_number or fewer action_bins", key,
-                       CM_ENV_MAX_SEARCHED, spec->name, spec->actions);
-    }
-    if (spec->action_size == 0)
-        return cm_fail(CM_ERR_INPUT, "%s: per_number is for actions that are numbers, not for those of %s", key,
-                       spec->name);
-    if (s->env.def->legal)
-        return cm_fail(CM_ERR_INPUT, "%s: per_number knows no illegal actions, but %s has a mask of them", key,
-                       spec->name);
-    if (cm_mcts_draws(&s->configuration.mcts) > 0) return CM_OK;
-    return cm_fail(CM_ERR_INPUT,
-                   "%s: the %d actions of %s need a policy per number, whose searches draw: set num_sampled_actions "
-                   "(such as 20) with policy muzero or gumbel_muzero",
-                   key, spec->actions, spec->name);
-}
-
 /* The policy must fit the game. */
 static cm_status check_policy(const cm_session *s) {
     const cm_env_spec *spec = &s->env.spec;
-    int policy = s->configuration.mcts.policy;
-    if (policy == CM_MCTS_ALPHAZERO && spec->chance_outcomes > 0) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "MCTS.policy: alphazero searches on the true rules, which must be without chance, but %s has it; "
-            "choose stochastic_muzero, muzero or gumbel_muzero",
-            spec->name);
-    }
-    if (policy == CM_MCTS_ALPHAZERO && spec->replays) {
-        return cm_fail(CM_ERR_INPUT,
-                       "MCTS.policy: alphazero searches on the true rules, but those of %s, in Python, can only be "
-                       "played from the start; choose muzero or gumbel_muzero",
-                       spec->name);
-    }
+    const int policy = s->configuration.mcts.policy, draws = cm_mcts_draws(&s->configuration.mcts);
+    const bool per_number = is_per_number(s);
     CM_TRY(cm_mcts_check_draws(&s->configuration.mcts, spec->actions, spec->name));
-    if (spec->actions > CM_ENV_MAX_SEARCHED && cm_mcts_draws(&s->configuration.mcts) == 0)
-        return cm_fail(CM_ERR_INPUT,
-                       "MCTS.policy: this one searches all actions, at most %d, but %s has %d; choose muzero or "
-                       "gumbel_muzero, which draw some of them",
-                       CM_ENV_MAX_SEARCHED, spec->name, spec->actions);
-    if (policy == CM_MCTS_STOCHASTIC_MUZERO && s->configuration.network.chance_codes == 0 &&
-        !s->env.def->outcome_between) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.chance_codes: 0 is for environments that tell what chance brought, but %s "
-                       "does not; set a number of codes to be learnt, such as 32",
-                       spec->name);
-    }
+#define REFUSE(when, ...)                                                                                              \
+    if (when) return cm_fail(CM_ERR_INPUT, __VA_ARGS__);
+#include "run/session_rules.def"
+#undef REFUSE
     return CM_OK;
 }
 
@@ -307,7 +264,6 @@ static cm_status open_all(cm_session *s) {
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     s->draws = cm_mcts_fit_draws(&s->configuration.mcts, s->env.spec.actions, CM_ENV_MAX_SEARCHED);
     CM_TRY(check_policy(s));
-    CM_TRY(check_distribution(s));
     CM_TRY(fit_supports(s));
     CM_TRY(open_network(s));
     CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));
