@@ -273,6 +273,11 @@ bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node) {
     return y->memory == x->memory && y->offset == x->offset;
 }
 
+cm_var cm_tape_root(const cm_tape *tape, cm_var x) {
+    while (tape->var[x].base != CM_NO_VAR && !tape->var[x].slice) x = tape->var[x].base;
+    return x;
+}
+
 bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tape->var[x].grad != CM_NO_VAR; }
 
 void cm_tape_narrow_copies(cm_tape *tape) { tape->copies = tape->training && tape->compute != CM_F32; }

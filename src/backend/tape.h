@@ -106,6 +106,7 @@ enum { CM_TAPE_PARTS = 128 };
 cm_var cm_tape_stack(cm_tape *tape, const cm_var *parts, int count);
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x);               /* no gradient flows back through it */
 cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale); /* the gradient through it is multiplied */
+cm_var cm_tape_own_gradient(cm_tape *tape, cm_var x); /* x with a gradient of its own, which is added to x's */
 
 /* ---- operations (ops.def says what each computes) --------------------------------------------------------------- */
 typedef struct cm_action_input {
@@ -187,8 +188,8 @@ typedef struct cm_sampled_vars {
 } cm_sampled_vars;
 cm_sampled_vars cm_tape_sampled_action(cm_tape *tape, cm_var memory, cm_var choice);
 
-/* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by no
- * second loss. All results are [B]. */
+/* Losses write the gradient of sum coefficient * loss into the logits' gradient at once. Of logits that a second loss
+ * reads, and of a part of what other calls read whole, give it cm_tape_own_gradient. All results are [B]. */
 typedef struct cm_loss_vars {
     cm_var loss;
     cm_var decoded; /* value_loss: prediction on the raw scale */

@@ -7,12 +7,6 @@
 
 typedef void (*backward_rule)(cm_tape *tape, const cm_tape_node *node);
 
-/* The variable that keeps the books for x: whole views share their base's. */
-static cm_var root_of(const cm_tape *tape, cm_var x) {
-    while (tape->var[x].base != CM_NO_VAR && !tape->var[x].slice) x = tape->var[x].base;
-    return x;
-}
-
 /* A parameter's gradient is written if a written range covers it (a merged layer covers its parts). */
 static bool parameter_written(cm_tape *tape, cm_var x) {
     const cm_tape_var *me = &tape->var[x];
@@ -26,7 +20,7 @@ static bool parameter_written(cm_tape *tape, cm_var x) {
 }
 
 /* The variable whose gradient a slice is a part of. */
-static cm_var whole_of(const cm_tape *tape, cm_var slice) { return root_of(tape, tape->var[slice].base); }
+static cm_var whole_of(const cm_tape *tape, cm_var slice) { return cm_tape_root(tape, tape->var[slice].base); }
 
 /* By a call that has all of it, or by calls that have its slices. */
 static bool all_written(cm_tape *tape, cm_var x) {
@@ -38,7 +32,7 @@ static bool all_written(cm_tape *tape, cm_var x) {
 }
 
 static bool gradient_written(cm_tape *tape, cm_var x) {
-    cm_var root = root_of(tape, x);
+    cm_var root = cm_tape_root(tape, x);
     const cm_tape_var *v = &tape->var[root];
     if (v->memory == CM_MEM_PARAMETER) return parameter_written(tape, root);
     if (v->slice && tape->var[whole_of(tape, root)].written) return true;
@@ -47,15 +41,22 @@ static bool gradient_written(cm_tape *tape, cm_var x) {
 
 static void mark_written(cm_tape *tape, cm_var x) {
     if (gradient_written(tape, x)) return;
-    cm_tape_var *v = &tape->var[root_of(tape, x)];
+    cm_tape_var *v = &tape->var[cm_tape_root(tape, x)];
     v->written = true;
-    if (v->slice) tape->var[whole_of(tape, root_of(tape, x))].used += cm_tensor_count(&v->shape);
+    if (v->slice) tape->var[whole_of(tape, cm_tape_root(tape, x))].used += cm_tensor_count(&v->shape);
 }
 
 /* Puts x's gradient at `position` of a backward call, accumulating if it has been written; leaves it out if none is
  * wanted. */
 static void give(cm_tape *tape, cm_tape_node *call, int position, cm_var x) {
     if (!call || !cm_tape_wants(tape, x)) return;
+    const cm_tape_var *v = &tape->var[cm_tape_root(tape, x)];
+    const size_t all = cm_tensor_count(&v->shape);
+    if (!v->written && v->used > 0 && v->used != all)
+        cm_tape_error(tape,
+                      "%zu of %zu elements of a variable have a gradient before a call that reads all of it gives one: "
+                      "record that call last, and give a loss of a part cm_tape_own_gradient of the part",
+                      v->used, all);
     if (gradient_written(tape, x)) call->attr.accumulate |= 1u << position;
     mark_written(tape, x);
     call->t[position] = tape->var[x].grad;

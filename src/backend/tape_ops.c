@@ -23,8 +23,8 @@ static cm_var saved_2d(cm_tape *tape, int rows, int columns) {
 
 static bool bad(const cm_tape *tape, cm_var x) { return tape->error != CM_OK || x == CM_NO_VAR; }
 
-cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale) {
-    if (bad(tape, x) || scale == 1.0f || !cm_tape_wants(tape, x)) return x;
+static cm_var own_gradient(cm_tape *tape, cm_var x, float scale) {
+    if (bad(tape, x) || !cm_tape_wants(tape, x)) return x;
     cm_tape_var var = tape->var[x];
     cm_var y = cm_tape_stop_gradient(tape, x);
     cm_var grad = cm_tape_new(tape, CM_MEM_WORK, CM_F32, var.shape.ndim, var.shape.dim, false);
@@ -38,6 +38,12 @@ cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale) {
     node->attr.scale = scale;
     return y;
 }
+
+cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale) {
+    return scale == 1.0f ? x : own_gradient(tape, x, scale);
+}
+
+cm_var cm_tape_own_gradient(cm_tape *tape, cm_var x) { return own_gradient(tape, x, 1.0f); }
 
 cm_var cm_tape_loss_scaled(cm_tape *tape, cm_var x) {
     const int numbers = CM_SCALING_NUMBERS;
@@ -403,7 +409,11 @@ cm_sampled_vars cm_tape_sampled_action(cm_tape *tape, cm_var memory, cm_var choi
 /* The gradient of a loss's logits is written by the forward call itself. */
 static cm_var claim_gradient(cm_tape *tape, cm_var logits) {
     if (!cm_tape_wants(tape, logits)) return CM_NO_VAR;
-    tape->var[logits].written = true;
+    cm_tape_var *v = &tape->var[cm_tape_root(tape, logits)];
+    if (v->written)
+        cm_tape_error(tape, "two losses read one variable of %zu elements: give the second cm_tape_own_gradient of it",
+                      cm_tensor_count(&v->shape));
+    v->written = true;
     return tape->var[logits].grad;
 }
 

@@ -139,6 +139,20 @@ static inline void add_losses_of_steps(graph *g, cm_var x, int steps, int column
         add_weighted(g, cm_tape_rows(g->tape, loss, k * B, B), cm_tape_rows(g->tape, weights, k * B, B));
 }
 
+/* Losses of a part of what a layer reads whole: one of the part as `read` gives it, `losses` of it in all. */
+static inline void add_losses_of_a_part(graph *g, cm_var (*read)(cm_tape *tape, cm_var x), int losses) {
+    cm_tape *t = g->tape;
+    cm_var x[2];
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    for (int i = 0; i < 2; i++)
+        x[i] = cm_tape_dense(t, input_2d(g, 4), matrix(g, i ? "b" : "a", 4, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_var all = cm_tape_stack(t, x, 2);
+    for (int i = 0; i < losses; i++)
+        add_loss(g, cm_tape_square_loss(t, read ? read(t, x[1]) : x[1], input_2d(g, 4), g->coefficient).loss);
+    add_losses_of_steps(g, all, 2, 4);
+}
+
 static inline double total_loss(graph *g) {
     ck_assert_int_eq(cm_pass_forward(g->pass), CM_OK);
     double sum = 0.0;

@@ -149,6 +149,10 @@ static void record_late_part(graph *g) {
     add_scalar_loss(g, x[1], 4);
 }
 
+static void record_loss_of_a_part(graph *g) { add_losses_of_a_part(g, NULL, 1); }
+
+static void record_two_losses(graph *g) { add_losses_of_a_part(g, NULL, 2); }
+
 static void record_stacked_view(graph *g) {
     cm_var x[2] = {input_2d(g, 4), input_2d(g, 4)};
     for (int i = 0; i < 2; i++) {
@@ -191,7 +195,11 @@ START_TEST(what_cannot_be_recorded_is_named) {
     assert_recording_fails(record_distant_parameters, "parameters first and last are not neighbours");
     assert_recording_fails(record_unused_columns,
                            "15 of 18 elements of a variable's gradient are written by its parts");
-    assert_recording_fails(record_late_part, "12 of 24 elements of a variable's gradient are written by its parts");
+    assert_recording_fails(record_late_part, "12 of 24 elements of a variable have a gradient before a call that reads "
+                                             "all of it gives one: record that call last");
+    assert_recording_fails(record_loss_of_a_part, "give a loss of a part cm_tape_own_gradient of the part");
+    assert_recording_fails(record_two_losses, "two losses read one variable of 12 elements: give the second "
+                                              "cm_tape_own_gradient of it");
     assert_recording_fails(record_stacked_view, "2 variables cannot be stacked: views");
     assert_recording_fails(record_wrong_weight, "its second dimension must be 4");
     assert_recording_fails(record_many_constants, "constants on one tape");

@@ -74,6 +74,11 @@ START_TEST(gradients_of_all_steps_are_made_by_one_call) {
 }
 END_TEST
 
+static void record_losses_of_a_part(graph *g) { add_losses_of_a_part(g, cm_tape_own_gradient, 2); }
+
+START_TEST(gradients_of_what_losses_and_layers_read_are_slopes) { check_slopes(record_losses_of_a_part); }
+END_TEST
+
 static int in_lane(const graph *g, int lane) {
     int count = 0;
     for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].lane == lane;
@@ -314,6 +319,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes);
     tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
+    tcase_add_test(tests, gradients_of_what_losses_and_layers_read_are_slopes);
     tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
     tcase_add_test(tests, gradients_of_parameters_have_lanes);
     tcase_add_test(tests, heads_but_the_last_have_lanes);
