@@ -1,5 +1,5 @@
 /* Benchmark of training steps: whole updates on rows that are made up, staging included; and the same with all that
- * configuration.json asks for besides: a moving average, whose values targets lean on. */
+ * configuration.json asks for besides: bootstrap values by an EMA. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
  * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in pieces;
  * a piece that is not the end of its episode counts as truncated, with the search value of the position that follows.
  * An open episode is shown in the same way, its last row serving as o_T of what is there; a step of it is drawn once
- * td_steps steps have followed, so that its n-step return is complete: shorter ones lean on bootstraps of the states
- * that are least known, and learning suffers.
+ * td_steps steps have followed, so that its n-step return is complete: shorter ones have bootstrap values of the
+ * states that are least known, and learning suffers.
  *
  * All memory is one block, taken by cm_replay_create and described by cm_replay_plan; nothing is allocated later.
  *

@@ -46,8 +46,8 @@ cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *age
 }
 
 cm_status cm_run_hand_over_weights(cm_run *run) {
-    const bool slow = cm_run_options_of(run)->trainer.ema_acts;
-    return cm_run_give_weights(run, slow ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
+    const bool ema = cm_run_options_of(run)->trainer.ema_acts;
+    return cm_run_give_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
 bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }

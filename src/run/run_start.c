@@ -82,9 +82,9 @@ static cm_status init_weights(cm_run *run, const char *from) {
     float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
     CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
     CM_TRY(read_weights(run, from, parameters, state));
-    const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
+    const cm_weights copies[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
     for (int i = 0; i < 2; i++) {
-        float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);
+        float *copy = cm_trainer_parameters(trainer, copies[i]), *copied = cm_trainer_state(trainer, copies[i]);
         if (copy != parameters) memcpy(copy, parameters, table->parameters * sizeof(float));
         if (copied != state && table->states > 0) memcpy(copied, state, table->states * sizeof(float));
     }

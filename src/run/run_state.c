@@ -86,7 +86,7 @@ static cm_status load_weights(void *context, cm_checkpoint_reader *reader) {
     return run->state.is_within ? load_acting(run, reader) : CM_OK;
 }
 
-static cm_status add_slow(cm_run *run, cm_array_table *table, cm_weights which) {
+static cm_status add_copy(cm_run *run, cm_array_table *table, cm_weights which) {
     cm_trainer *trainer = cm_run_learner_trainer(run->learner);
     float *parameters = cm_trainer_parameters(trainer, which), *state = cm_trainer_state(trainer, which);
     if (parameters == cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE)) return CM_OK;
@@ -98,8 +98,8 @@ static cm_status make_tables(cm_run *run) {
     const cm_network *network = run->session->network;
     CM_TRY(cm_array_table_add(&run->parameters, network, "", cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE),
                               cm_trainer_state(trainer, CM_WEIGHTS_ONLINE)));
-    CM_TRY(add_slow(run, &run->average, CM_WEIGHTS_EMA));
-    CM_TRY(add_slow(run, &run->target, CM_WEIGHTS_TARGET));
+    CM_TRY(add_copy(run, &run->average, CM_WEIGHTS_EMA));
+    CM_TRY(add_copy(run, &run->target, CM_WEIGHTS_TARGET));
     CM_TRY(cm_array_table_add(&run->moments, network, "first/", cm_trainer_moments(trainer, 0), NULL));
     if (!cm_trainer_moments(trainer, 1)) return CM_OK;
     return cm_array_table_add(&run->moments, network, "second/", cm_trainer_moments(trainer, 1), NULL);

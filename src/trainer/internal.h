@@ -37,7 +37,7 @@ enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALIN
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
-/* The positions of a slot's batch that value targets lean on (values.c). */
+/* The positions whose values a slot's batch bootstraps from (values.c). */
 typedef struct cm_bootstraps {
     cm_mirror observations; /* pinned [blocks, rows of a pass]: those that are needed, without gaps */
     int used;               /* how many these are */
@@ -121,7 +121,7 @@ cm_status cm_trainer_copy(const cm_trainer *trainer, const cm_mirror *to, const 
                           float *factor) CM_MUST_USE;
 /* target <- online, likewise */
 cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) CM_MUST_USE;
-cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE; /* average and target <- online */
+cm_status cm_trainer_copy_online(cm_trainer *trainer) CM_MUST_USE; /* average and target <- online */
 
 /* Gradients of several ranks. Buckets are neighbouring parameters; they are summed over the chunks and over the ranks
  * in the order in which the backward pass ends with them, on a thread beside those that play it, or, where the device
@@ -163,7 +163,7 @@ cm_status cm_scaling_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_scaling_keep(cm_trainer *trainer, float *behind) CM_MUST_USE;
 bool cm_scaling_read(cm_trainer *trainer, const float *behind);
 
-/* Values by the slow weights of what value targets lean on: passes of 64 rows on all workers, on a device of a batch or
+/* Bootstrap values by the EMA or target network: passes of 64 rows on all workers, on a device of a batch or
  * 256. They stay where they are found, and the pass that trains reads them there (unroll.h).
  *
  * create: made before the unroll is recorded. found: [count] on the device, as its POOL. */

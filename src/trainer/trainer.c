@@ -128,7 +128,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(cm_agreement_create(t));
     CM_TRY(cm_reducer_create(t));
     CM_TRY(create_optimizer(t));
-    CM_TRY(cm_trainer_copy_slow(t));
+    CM_TRY(cm_trainer_copy_online(t));
     return cm_trainer_repack(t, true);
 }
 

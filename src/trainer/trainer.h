@@ -44,7 +44,7 @@ typedef struct cm_trainer_config {
     int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
     int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
                                pass; 0: in one piece, behind it */
-    bool bootstrap;         /* value targets lean on values by the slow weights */
+    bool bootstrap;         /* value targets have bootstrap values by the EMA or target network */
     const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
     int slots;              /* batches that the trainer has room for where the device is not the host, where it is
                                always one; 0: one */
@@ -71,8 +71,8 @@ typedef struct cm_train_batch {
     const int32_t *codes;     /* [B, K]         what chance brought, -1: not known; with given codes */
     const uint8_t *legal;     /* [B, K+1, P]    1 where legal; read if mask_illegal is set */
     const float *weights;     /* [B]            importance weights; NULL: 1 */
-    /* with config.bootstrap: to a target coefficient V(observation) is added (learning 1), by the slow weights: the
-     * average if ema_bootstraps, else the target network */
+    /* with config.bootstrap: to a target coefficient V(observation) is added (learning 1), by the
+     * EMA if ema_bootstraps, else by the target network */
     const float *bootstrap_coefficient;  /* [B, K+1]      0: none; NULL: none anywhere                */
     const float *bootstrap_observations; /* [B, K+1, O]   read where the coefficient is not 0         */
 } cm_train_batch;
@@ -138,7 +138,7 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
  * called by threads of their own, each with another slot, beside all else here.
  *
  * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step, and before it
- * the values that its targets lean on, by the slow weights of that step. Its step is launched once the batch before it
+ * its bootstrap values, by the EMA or target network of that step. Its step is launched once the batch before it
  * is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are begun and not finished, and no more
  * than there are slots (CM_ERR_STATE).
  *

@@ -101,8 +101,8 @@ static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_sl
     return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
 }
 
-/* Plays all chunks of a batch, behind the values that its targets lean on; the first one's gradient <- the sum over all
- * chunks of all ranks. */
+/* Finds the batch's bootstrap values, then plays all its chunks; the first one's gradient <- the sum over all chunks of
+ * all ranks. */
 static cm_status find_gradient(cm_trainer *t, cm_trainer_slot *slot) {
     t->playing = slot;
     if (t->values) CM_TRY(cm_bootstraps_run(t->values, &slot->bootstraps));

@@ -1,4 +1,4 @@
-/* Bootstrap values: representation and prediction by the slow weights. */
+/* Bootstrap values: representation and prediction by the EMA or target network. */
 #include <stdlib.h>
 #include <string.h>
 

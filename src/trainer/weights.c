@@ -1,11 +1,11 @@
-/* The blocks of a trainer and its slow weights. */
+/* The blocks of a trainer and its EMA and target network. */
 #include "trainer/internal.h"
 
 static cm_status copy(cm_mirror *to, const cm_mirror *from) {
     return to->host ? cm_buffer_copy(&to->block, &from->block) : CM_OK;
 }
 
-cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
+cm_status cm_trainer_copy_online(cm_trainer *trainer) {
     CM_TRY(copy(&trainer->average, &trainer->parameters));
     CM_TRY(copy(&trainer->target, &trainer->parameters));
     return copy(&trainer->target_state, &trainer->state);
@@ -27,8 +27,8 @@ cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) {
 }
 
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which) {
-    cm_mirror *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
-    return which != CM_WEIGHTS_ONLINE && slow->host ? slow : &trainer->parameters;
+    cm_mirror *copied = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
+    return which != CM_WEIGHTS_ONLINE && copied->host ? copied : &trainer->parameters;
 }
 
 cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which) {

@@ -180,12 +180,12 @@ typedef struct many {
     cm_train_batch batch[BATCHES];
 } many;
 
-/* What batches of many rows are made of; `leans`: how many of a batch's positions have a coefficient. */
+/* What batches of many rows are made of; `bootstraps`: how many of a batch's positions have a coefficient. */
 static struct {
     float numbers[BATCHES][MOST], coefficient[BATCHES][POSITIONS], ones[MOST], policy[POSITIONS * A];
     int32_t actions[POSITIONS];
 } made;
-static const int leans[BATCHES] = {1, 256, 257, POSITIONS, 0, 255, 512, 513, 0, 3, POSITIONS, 100};
+static const int bootstraps[BATCHES] = {1, 256, 257, POSITIONS, 0, 255, 512, 513, 0, 3, POSITIONS, 100};
 
 static void make_many(void) {
     cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
@@ -195,7 +195,7 @@ static void make_many(void) {
     for (int b = 0; b < BATCHES; b++) {
         for (int i = 0; i < MOST; i++) made.numbers[b][i] = cm_rng_normal(&rng);
         for (int i = 0; i < POSITIONS; i++) /* the last ones: what is needed is gathered */
-            made.coefficient[b][i] = i < POSITIONS - leans[b] ? 0.0f : 0.5f + cm_rng_uniform(&rng);
+            made.coefficient[b][i] = i < POSITIONS - bootstraps[b] ? 0.0f : 0.5f + cm_rng_uniform(&rng);
     }
 }
 
@@ -228,7 +228,7 @@ static void begin_many(many *m, int i) {
     ck_assert_msg(cm_trainer_begin(m->base.trainer, i, &m->batch[i]) == CM_OK, "%s", cm_error_message());
 }
 
-/* Each slow network: the average, which every step changes, and the target, which every third one does. */
+/* The EMA, which every step changes, and the target network, which every third one does. */
 START_TEST(values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host) {
     cm_trainer_options o = standard();
     cm_train_report a, b;
@@ -245,7 +245,7 @@ START_TEST(values_that_targets_lean_on_are_those_of_one_batch_after_the_other_an
         ck_assert_mem_eq(a.value_targets, b.value_targets, POSITIONS * sizeof(float));
         ck_assert_mem_eq(a.priorities, b.priorities, MANY * sizeof(float));
         for (int p = 0; p < POSITIONS; p++)
-            ck_assert_int_eq(a.value_targets[p] == made.numbers[i][p], p < POSITIONS - leans[i]);
+            ck_assert_int_eq(a.value_targets[p] == made.numbers[i][p], p < POSITIONS - bootstraps[i]);
     }
     cm_test_trainer_close(&far.base);
     cm_test_trainer_close(&near.base);

@@ -1,5 +1,5 @@
-/* Updates: chunks, workers, accumulation, slow weights, gradient scaling by hand, numbers that are not finite, loss
- * scaling in float16. */
+/* Updates: chunks, workers, accumulation, EMA and target network, gradient scaling by hand, numbers that are not
+ * finite, loss scaling in float16. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -189,76 +189,78 @@ START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_u
 }
 END_TEST
 
-/* 131 rows whose positions lean on the row's own observation: seven passes of 64 rows. */
-enum { LEANING = 131, POSITIONS = LEANING * (K + 1) };
+/* 131 rows whose positions bootstrap from the row's own observation: seven passes of 64 rows. */
+enum { BOOTSTRAPPED = 131, POSITIONS = BOOTSTRAPPED * (K + 1) };
 static struct {
-    float observation[LEANING * O], leaned_on[POSITIONS * O], numbers[POSITIONS], coefficient[POSITIONS];
+    float observation[BOOTSTRAPPED * O], observations[POSITIONS * O], numbers[POSITIONS], coefficient[POSITIONS];
     float ones[POSITIONS], policy[POSITIONS * 2];
     int32_t actions[POSITIONS];
-} leaning;
+} bootstrapped;
 
-static void open_leaning(fixture *f, const cm_trainer_options *o, int workers) {
+static void open_bootstrapped(fixture *f, const cm_trainer_options *o, int workers) {
     cm_network_config c = small();
-    open_fixture(f, &c, o, workers, LEANING);
-    for (int i = 0; i < LEANING * O; i++) leaning.observation[i] = sinf((float)i);
+    open_fixture(f, &c, o, workers, BOOTSTRAPPED);
+    for (int i = 0; i < BOOTSTRAPPED * O; i++) bootstrapped.observation[i] = sinf((float)i);
     for (int i = 0; i < POSITIONS; i++) {
-        leaning.numbers[i] = 0.125f * (float)(i % 7), leaning.ones[i] = 1.0f;
-        leaning.coefficient[i] = i % 5 == 0 ? 0.0f : i % 5 == 1 ? -2.0f : 1.0f;
-        leaning.policy[2 * i] = leaning.policy[2 * i + 1] = 0.5f;
-        memcpy(leaning.leaned_on + i * O, leaning.observation + i / (K + 1) * O, O * sizeof(float));
-        if (leaning.coefficient[i] == 0.0f) leaning.leaned_on[i * O] = NAN; /* not read */
+        bootstrapped.numbers[i] = 0.125f * (float)(i % 7), bootstrapped.ones[i] = 1.0f;
+        bootstrapped.coefficient[i] = i % 5 == 0 ? 0.0f : i % 5 == 1 ? -2.0f : 1.0f;
+        bootstrapped.policy[2 * i] = bootstrapped.policy[2 * i + 1] = 0.5f;
+        memcpy(bootstrapped.observations + i * O, bootstrapped.observation + i / (K + 1) * O, O * sizeof(float));
+        if (bootstrapped.coefficient[i] == 0.0f) bootstrapped.observations[i * O] = NAN; /* not read */
     }
-    f->batch = (cm_train_batch){.observation = leaning.observation,
-                                .actions = leaning.actions,
-                                .target_value = leaning.numbers,
-                                .target_reward = leaning.numbers,
-                                .target_policy = leaning.policy,
-                                .value_mask = leaning.ones,
-                                .reward_mask = leaning.ones,
-                                .policy_mask = leaning.ones,
-                                .consistency_mask = leaning.ones,
-                                .bootstrap_coefficient = leaning.coefficient,
-                                .bootstrap_observations = leaning.leaned_on};
+    f->batch = (cm_train_batch){.observation = bootstrapped.observation,
+                                .actions = bootstrapped.actions,
+                                .target_value = bootstrapped.numbers,
+                                .target_reward = bootstrapped.numbers,
+                                .target_policy = bootstrapped.policy,
+                                .value_mask = bootstrapped.ones,
+                                .reward_mask = bootstrapped.ones,
+                                .policy_mask = bootstrapped.ones,
+                                .consistency_mask = bootstrapped.ones,
+                                .bootstrap_coefficient = bootstrapped.coefficient,
+                                .bootstrap_observations = bootstrapped.observations};
 }
 
-/* Before the first update the slow weights are the online ones, whose values of the same observations the update itself
- * tells; then they lag behind. */
-START_TEST(value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights) {
+/* Before the first update the EMA is the online network, whose values of the same observations the update itself
+ * tells; then it lags behind. */
+START_TEST(value_targets_are_their_part_and_coefficient_times_a_value_by_the_ema) {
     float value[POSITIONS], first[POSITIONS];
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
     o.ema_decay = 0.5, o.ema_bootstraps = true, o.chunk_rows = 256;
-    open_leaning(&f, &o, 2);
+    open_bootstrapped(&f, &o, 2);
     train(&f, 1, &r);
     ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
     for (int i = 0; i < POSITIONS; i++)
         ck_assert_float_eq_tol(r.value_targets[i],
-                               leaning.numbers[i] + leaning.coefficient[i] * value[i / (K + 1) * (K + 1)], 1e-4f);
+                               bootstrapped.numbers[i] + bootstrapped.coefficient[i] * value[i / (K + 1) * (K + 1)],
+                               1e-4f);
     memcpy(first, r.value_targets, sizeof first);
     train(&f, 1, &r);
     ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
     ck_assert_float_eq(r.value_targets[5], first[5]); /* no value in it */
     ck_assert_float_ne(r.value_targets[6], first[6]);
-    ck_assert(fabsf(r.value_targets[7] - leaning.numbers[7] - value[6]) > 1e-3f);
+    ck_assert(fabsf(r.value_targets[7] - bootstrapped.numbers[7] - value[6]) > 1e-3f);
     close_fixture(&f);
 }
 END_TEST
 
-/* The last of the three has 31 rows. Where batches are accumulated the slow weights stay as they are. */
+/* The last of the three has 31 rows. Where batches are accumulated the EMA stays as it is. */
 START_TEST(value_targets_are_the_same_in_chunks_and_while_batches_are_accumulated) {
     cm_trainer_options o = standard(), chunked;
     cm_train_report r, s;
     fixture f, g;
     o.ema_decay = 0.5, o.ema_bootstraps = true, o.chunk_rows = 256;
     chunked = o, chunked.chunk_rows = 50, chunked.gradient_accumulation = 2;
-    open_leaning(&f, &o, 1);
-    open_leaning(&g, &chunked, 3);
+    open_bootstrapped(&f, &o, 1);
+    open_bootstrapped(&g, &chunked, 3);
     train(&f, 1, &r);
     for (int i = 0; i < 2; i++) {
         train(&g, 1, &s);
         ck_assert_mem_eq(r.value_targets, s.value_targets, POSITIONS * sizeof(float));
-        for (int row = 0; row < LEANING; row++) ck_assert_float_eq_tol(r.priorities[row], s.priorities[row], 1e-4f);
+        for (int row = 0; row < BOOTSTRAPPED; row++)
+            ck_assert_float_eq_tol(r.priorities[row], s.priorities[row], 1e-4f);
     }
     train(&g, 1, &s);
     ck_assert_mem_ne(r.value_targets, s.value_targets, POSITIONS * sizeof(float));
@@ -273,7 +275,7 @@ START_TEST(value_targets_by_a_target_network_change_when_it_is_copied) {
     cm_train_report r;
     fixture f;
     o.ema_decay = 0.5, o.target_update_frequency = 3; /* an average is kept, too */
-    open_leaning(&f, &o, 1);
+    open_bootstrapped(&f, &o, 1);
     for (int i = 0; i < 4; i++) {
         train(&f, 1, &r);
         if (i == 0) memcpy(first, r.value_targets, sizeof first);
@@ -370,7 +372,7 @@ START_TEST(an_update_that_is_not_finite_leaves_no_trace) {
 }
 END_TEST
 
-/* One update of two batches of two chunks, each with values by the slow weights, asked to stop at every operation. */
+/* One update of two batches of two chunks, each with bootstrap values, asked to stop at every operation. */
 START_TEST(an_update_that_is_asked_to_stop_ends_before_its_next_operation_and_leaves_no_trace) {
     const cm_network_config c = small();
     cm_trainer_options o = standard();
@@ -690,7 +692,7 @@ int main(void) {
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
     tcase_add_test(tc, a_schedule_ends_where_it_is_planned_to);
     tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
-    tcase_add_test(tc, value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights);
+    tcase_add_test(tc, value_targets_are_their_part_and_coefficient_times_a_value_by_the_ema);
     tcase_add_test(tc, value_targets_are_the_same_in_chunks_and_while_batches_are_accumulated);
     tcase_add_test(tc, value_targets_by_a_target_network_change_when_it_is_copied);
     tcase_add_test(tc, targets_outside_the_support_are_counted);
