@@ -178,13 +178,15 @@ CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_
     *value = cm_running_f(*value, sum, k->chunks, k->m);
 }
 
-CM_KERNEL_ENTRY(cm_batch_norm_partial, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_statistics, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_apply, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_eights, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_slopes, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_totals, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_batch_norm_input, cm_batch_norm_args)
-CM_KERNEL_ENTRY(cm_running_each, cm_running_args)
+#define CM_BATCH_NORM_KERNELS(X)                                                                                       \
+    X(cm_batch_norm_partial, cm_batch_norm_args)                                                                       \
+    X(cm_batch_norm_statistics, cm_batch_norm_args)                                                                    \
+    X(cm_batch_norm_apply, cm_batch_norm_args)                                                                         \
+    X(cm_batch_norm_eights, cm_batch_norm_args)                                                                        \
+    X(cm_batch_norm_slopes, cm_batch_norm_args)                                                                        \
+    X(cm_batch_norm_totals, cm_batch_norm_args)                                                                        \
+    X(cm_batch_norm_input, cm_batch_norm_args)                                                                         \
+    X(cm_running_each, cm_running_args)
+CM_BATCH_NORM_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

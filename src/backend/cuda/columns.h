@@ -83,9 +83,11 @@ CM_KERNEL void cm_columns_whole(const cm_columns_args *k, int64_t item, const cm
     if (lanes->index == 0) cm_put(k->out[0] + item, (float)total, k->add[0]);
 }
 
-CM_KERNEL_ENTRY(cm_columns_whole, cm_columns_args)
-CM_KERNEL_ENTRY(cm_columns_partial, cm_columns_args)
-CM_KERNEL_ENTRY(cm_columns_finish, cm_columns_args)
+#define CM_COLUMNS_KERNELS(X)                                                                                          \
+    X(cm_columns_whole, cm_columns_args)                                                                               \
+    X(cm_columns_partial, cm_columns_args)                                                                             \
+    X(cm_columns_finish, cm_columns_args)
+CM_COLUMNS_KERNELS(CM_KERNEL_ENTRY)
 
 /* ---- hosts: out[columns] (+)= the sum over the rows of x, for a call (columns.c) */
 

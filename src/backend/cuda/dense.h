@@ -136,10 +136,12 @@ CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, cons
 /* `rows` rows of args->columns in 16 bits, by whichever of the two kernels can. */
 cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
 
-CM_KERNEL_ENTRY(cm_narrow_each, cm_dense_args)
-CM_KERNEL_ENTRY(cm_narrow_eights, cm_dense_args)
-CM_KERNEL_ENTRY(cm_dense_end_each, cm_dense_args)
-CM_KERNEL_ENTRY(cm_dense_action_partial, cm_dense_args)
-CM_KERNEL_ENTRY(cm_dense_action_finish, cm_dense_args)
+#define CM_DENSE_KERNELS(X)                                                                                            \
+    X(cm_narrow_each, cm_dense_args)                                                                                   \
+    X(cm_narrow_eights, cm_dense_args)                                                                                 \
+    X(cm_dense_end_each, cm_dense_args)                                                                                \
+    X(cm_dense_action_partial, cm_dense_args)                                                                          \
+    X(cm_dense_action_finish, cm_dense_args)
+CM_DENSE_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

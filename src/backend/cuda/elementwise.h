@@ -53,9 +53,11 @@ CM_KERNEL void cm_map_scale(const cm_map_args *k, int64_t item, const cm_lanes *
     cm_map_put(k, at, scale * *cm_at(&k->a, at));
 }
 
-CM_KERNEL_ENTRY(cm_map_activation, cm_map_args)
-CM_KERNEL_ENTRY(cm_map_slope, cm_map_args)
-CM_KERNEL_ENTRY(cm_map_add, cm_map_args)
-CM_KERNEL_ENTRY(cm_map_scale, cm_map_args)
+#define CM_ELEMENTWISE_KERNELS(X)                                                                                      \
+    X(cm_map_activation, cm_map_args)                                                                                  \
+    X(cm_map_slope, cm_map_args)                                                                                       \
+    X(cm_map_add, cm_map_args)                                                                                         \
+    X(cm_map_scale, cm_map_args)
+CM_ELEMENTWISE_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

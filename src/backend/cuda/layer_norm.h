@@ -99,8 +99,10 @@ CM_KERNEL void cm_layer_norm_partial(const cm_layer_norm_args *k, int64_t item, 
     chunk.partial[k->chunks.columns] = of_shift;
 }
 
-CM_KERNEL_ENTRY(cm_layer_norm_runs, cm_layer_norm_args)
-CM_KERNEL_ENTRY(cm_layer_norm_slopes, cm_layer_norm_args)
-CM_KERNEL_ENTRY(cm_layer_norm_partial, cm_layer_norm_args)
+#define CM_LAYER_NORM_KERNELS(X)                                                                                       \
+    X(cm_layer_norm_runs, cm_layer_norm_args)                                                                          \
+    X(cm_layer_norm_slopes, cm_layer_norm_args)                                                                        \
+    X(cm_layer_norm_partial, cm_layer_norm_args)
+CM_LAYER_NORM_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -88,9 +88,11 @@ CM_KERNEL void cm_consistency_rows(const cm_loss_args *k, int64_t item, const cm
     cm_put(dx + i, factor * (float)cm_cosine_slope_d(&c, (double)x[i], (double)y[i]), k->add);
 }
 
-CM_KERNEL_ENTRY(cm_policy_rows, cm_loss_args)
-CM_KERNEL_ENTRY(cm_scalar_loss_each, cm_loss_args)
-CM_KERNEL_ENTRY(cm_square_rows, cm_loss_args)
-CM_KERNEL_ENTRY(cm_consistency_rows, cm_loss_args)
+#define CM_LOSSES_KERNELS(X)                                                                                           \
+    X(cm_policy_rows, cm_loss_args)                                                                                    \
+    X(cm_scalar_loss_each, cm_loss_args)                                                                               \
+    X(cm_square_rows, cm_loss_args)                                                                                    \
+    X(cm_consistency_rows, cm_loss_args)
+CM_LOSSES_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -63,9 +63,11 @@ CM_KERNEL void cm_lstm_enter_each(const cm_lstm_args *k, int64_t item, const cm_
     k->dgate[item] = cm_lstm_is_reset(k->horizon, (int)step.row) ? 0.0f : h;
 }
 
-CM_KERNEL_ENTRY(cm_lstm_clear_each, cm_lstm_args)
-CM_KERNEL_ENTRY(cm_lstm_enter_each, cm_lstm_args)
-CM_KERNEL_ENTRY(cm_lstm_step_each, cm_lstm_args)
-CM_KERNEL_ENTRY(cm_lstm_slope_each, cm_lstm_args)
+#define CM_LSTM_KERNELS(X)                                                                                             \
+    X(cm_lstm_clear_each, cm_lstm_args)                                                                                \
+    X(cm_lstm_enter_each, cm_lstm_args)                                                                                \
+    X(cm_lstm_step_each, cm_lstm_args)                                                                                 \
+    X(cm_lstm_slope_each, cm_lstm_args)
+CM_LSTM_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -109,8 +109,10 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
     }
 }
 
-CM_KERNEL_ENTRY(cm_minmax_groups, cm_minmax_args)
-CM_KERNEL_ENTRY(cm_minmax_fours, cm_minmax_args)
-CM_KERNEL_ENTRY(cm_minmax_slopes, cm_minmax_args)
+#define CM_MINMAX_KERNELS(X)                                                                                           \
+    X(cm_minmax_groups, cm_minmax_args)                                                                                \
+    X(cm_minmax_fours, cm_minmax_args)                                                                                 \
+    X(cm_minmax_slopes, cm_minmax_args)
+CM_MINMAX_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -91,12 +91,14 @@ CM_KERNEL void cm_muon_step_each(const cm_muon_args *k, int64_t item, const cm_l
     cm_put_parameter(&k->step, at, (1.0f - k->decay) * k->step.y[at] - rates.rate * k->x[item]);
 }
 
-CM_KERNEL_ENTRY(cm_muon_begin_each, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_norm_all, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_divide_each, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_gram_each, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_update_each, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_apply_each, cm_muon_args)
-CM_KERNEL_ENTRY(cm_muon_step_each, cm_muon_args)
+#define CM_MUON_KERNELS(X)                                                                                             \
+    X(cm_muon_begin_each, cm_muon_args)                                                                                \
+    X(cm_muon_norm_all, cm_muon_args)                                                                                  \
+    X(cm_muon_divide_each, cm_muon_args)                                                                               \
+    X(cm_muon_gram_each, cm_muon_args)                                                                                 \
+    X(cm_muon_update_each, cm_muon_args)                                                                               \
+    X(cm_muon_apply_each, cm_muon_args)                                                                                \
+    X(cm_muon_step_each, cm_muon_args)
+CM_MUON_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

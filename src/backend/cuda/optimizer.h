@@ -133,12 +133,14 @@ CM_KERNEL void cm_clip_all(const cm_vector_args *k, int64_t item, const cm_lanes
     if (lanes->index == 0) cm_clip_write(&k->clip, sum, flaws == 0.0, k->y, k->scaling);
 }
 
-CM_KERNEL_ENTRY(cm_clip_all, cm_vector_args)
-CM_KERNEL_ENTRY(cm_add_into_each, cm_vector_args)
-CM_KERNEL_ENTRY(cm_copies_each, cm_vector_args)
-CM_KERNEL_ENTRY(cm_adam_each, cm_vector_args)
-CM_KERNEL_ENTRY(cm_sgd_each, cm_vector_args)
-CM_KERNEL_ENTRY(cm_lerp_each, cm_vector_args)
-CM_KERNEL_ENTRY(cm_sum_squares_blocks, cm_vector_args)
+#define CM_OPTIMIZER_KERNELS(X)                                                                                        \
+    X(cm_clip_all, cm_vector_args)                                                                                     \
+    X(cm_add_into_each, cm_vector_args)                                                                                \
+    X(cm_copies_each, cm_vector_args)                                                                                  \
+    X(cm_adam_each, cm_vector_args)                                                                                    \
+    X(cm_sgd_each, cm_vector_args)                                                                                     \
+    X(cm_lerp_each, cm_vector_args)                                                                                    \
+    X(cm_sum_squares_blocks, cm_vector_args)
+CM_OPTIMIZER_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

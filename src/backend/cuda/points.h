@@ -81,7 +81,8 @@ CM_KERNEL void cm_points_each(const cm_points_args *k, int64_t item, const cm_la
     }
 }
 
-CM_KERNEL_ENTRY(cm_points_each, cm_points_args)
+#define CM_POINTS_KERNELS(X) X(cm_points_each, cm_points_args)
+CM_POINTS_KERNELS(CM_KERNEL_ENTRY)
 
 #ifdef __cplusplus
 }

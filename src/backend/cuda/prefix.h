@@ -29,6 +29,7 @@ CM_KERNEL void cm_prefix_step_each(const cm_prefix_args *k, int64_t item, const 
     *cm_at(&k->memory, at) = steps < (float)k->horizon ? cm_prefix_memory(k, at, steps) : 0.0f;
 }
 
-CM_KERNEL_ENTRY(cm_prefix_step_each, cm_prefix_args)
+#define CM_PREFIX_KERNELS(X) X(cm_prefix_step_each, cm_prefix_args)
+CM_PREFIX_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

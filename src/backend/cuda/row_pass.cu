@@ -1,5 +1,5 @@
 #include "backend/cuda/row_pass.h"
 #include "device/cuda/kernel.cuh"
 
-CM_BLOCK_LAUNCHER(cm_row_pass, cm_row_pass_args, 2)
-CM_BLOCK_LAUNCHER(cm_row_training, cm_row_pass_args, 2)
+#define CM_ROW_LAUNCHER(name, args) CM_BLOCK_LAUNCHER(name, args, 2)
+CM_ROW_PASS_KERNELS(CM_ROW_LAUNCHER)

@@ -294,7 +294,9 @@ CM_KERNEL void cm_row_training(const cm_row_pass_args *a, int64_t item, const cm
     cm_row_steps(a, item, true, lanes);
 }
 
-CM_KERNEL_ENTRY(cm_row_pass, cm_row_pass_args)
-CM_KERNEL_ENTRY(cm_row_training, cm_row_pass_args)
+#define CM_ROW_PASS_KERNELS(X)                                                                                         \
+    X(cm_row_pass, cm_row_pass_args)                                                                                   \
+    X(cm_row_training, cm_row_pass_args)
+CM_ROW_PASS_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

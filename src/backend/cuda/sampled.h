@@ -57,8 +57,10 @@ CM_KERNEL void cm_numbers_each(const cm_numbers_args *k, int64_t item, const cm_
     *cm_at(&k->y, at) = !is_known ? NAN : k->scaled ? cm_policy_place(k->form, number) : one_hot;
 }
 
-CM_KERNEL_ENTRY(cm_sample_rows, cm_sample_args)
-CM_KERNEL_ENTRY(cm_sampled_each, cm_sampled_args)
-CM_KERNEL_ENTRY(cm_numbers_each, cm_numbers_args)
+#define CM_SAMPLED_KERNELS(X)                                                                                          \
+    X(cm_sample_rows, cm_sample_args)                                                                                  \
+    X(cm_sampled_each, cm_sampled_args)                                                                                \
+    X(cm_numbers_each, cm_numbers_args)
+CM_SAMPLED_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -170,18 +170,20 @@ CM_KERNEL void cm_bootstrap_each(const cm_index_args *k, int64_t item, const cm_
     *cm_row(&k->y, item) = cm_bootstrapped(*cm_row(&k->x, item), times, value);
 }
 
-CM_KERNEL_ENTRY(cm_avg_pool_each, cm_plane_args)
-CM_KERNEL_ENTRY(cm_avg_pool_slopes, cm_plane_args)
-CM_KERNEL_ENTRY(cm_global_mean_each, cm_plane_args)
-CM_KERNEL_ENTRY(cm_global_mean_slopes, cm_plane_args)
-CM_KERNEL_ENTRY(cm_encode_each, cm_index_args)
-CM_KERNEL_ENTRY(cm_copy_each, cm_index_args)
-CM_KERNEL_ENTRY(cm_embed_each, cm_index_args)
-CM_KERNEL_ENTRY(cm_embed_slopes, cm_index_args)
-CM_KERNEL_ENTRY(cm_gather_each, cm_index_args)
-CM_KERNEL_ENTRY(cm_scatter_each, cm_index_args)
-CM_KERNEL_ENTRY(cm_gather_fours, cm_index_args)
-CM_KERNEL_ENTRY(cm_scatter_fours, cm_index_args)
-CM_KERNEL_ENTRY(cm_bootstrap_each, cm_index_args)
+#define CM_SHAPE_KERNELS(X)                                                                                            \
+    X(cm_avg_pool_each, cm_plane_args)                                                                                 \
+    X(cm_avg_pool_slopes, cm_plane_args)                                                                               \
+    X(cm_global_mean_each, cm_plane_args)                                                                              \
+    X(cm_global_mean_slopes, cm_plane_args)                                                                            \
+    X(cm_encode_each, cm_index_args)                                                                                   \
+    X(cm_copy_each, cm_index_args)                                                                                     \
+    X(cm_embed_each, cm_index_args)                                                                                    \
+    X(cm_embed_slopes, cm_index_args)                                                                                  \
+    X(cm_gather_each, cm_index_args)                                                                                   \
+    X(cm_scatter_each, cm_index_args)                                                                                  \
+    X(cm_gather_fours, cm_index_args)                                                                                  \
+    X(cm_scatter_fours, cm_index_args)                                                                                 \
+    X(cm_bootstrap_each, cm_index_args)
+CM_SHAPE_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -71,10 +71,12 @@ CM_KERNEL void cm_one_hot_rows(const cm_softmax_args *k, int64_t item, const cm_
     CM_EACH(i, lanes, k->n) y[i] = i == best ? 1.0f : 0.0f;
 }
 
-CM_KERNEL_ENTRY(cm_softmax_runs, cm_softmax_args)
-CM_KERNEL_ENTRY(cm_log_softmax_runs, cm_softmax_args)
-CM_KERNEL_ENTRY(cm_softmax_slopes, cm_softmax_args)
-CM_KERNEL_ENTRY(cm_log_softmax_slopes, cm_softmax_args)
-CM_KERNEL_ENTRY(cm_one_hot_rows, cm_softmax_args)
+#define CM_SOFTMAX_KERNELS(X)                                                                                          \
+    X(cm_softmax_runs, cm_softmax_args)                                                                                \
+    X(cm_log_softmax_runs, cm_softmax_args)                                                                            \
+    X(cm_softmax_slopes, cm_softmax_args)                                                                              \
+    X(cm_log_softmax_slopes, cm_softmax_args)                                                                          \
+    X(cm_one_hot_rows, cm_softmax_args)
+CM_SOFTMAX_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

@@ -96,9 +96,11 @@ CM_KERNEL void cm_categorical_rows(const cm_support_args *k, int64_t item, const
     }
 }
 
-CM_KERNEL_ENTRY(cm_value_transform_each, cm_support_args)
-CM_KERNEL_ENTRY(cm_two_hot_each, cm_support_args)
-CM_KERNEL_ENTRY(cm_support_decode_rows, cm_support_args)
-CM_KERNEL_ENTRY(cm_categorical_rows, cm_support_args)
+#define CM_SUPPORT_KERNELS(X)                                                                                          \
+    X(cm_value_transform_each, cm_support_args)                                                                        \
+    X(cm_two_hot_each, cm_support_args)                                                                                \
+    X(cm_support_decode_rows, cm_support_args)                                                                         \
+    X(cm_categorical_rows, cm_support_args)
+CM_SUPPORT_KERNELS(CM_KERNEL_ENTRY)
 
 #endif

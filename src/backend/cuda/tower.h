@@ -367,17 +367,22 @@ CM_KERNEL_COPIED void cm_tower_boards(const cm_tower_args *a, int64_t item, int 
     }
 }
 
-/* A kernel for each number of channels, and type. */
-#define CM_TOWERS(EACH) EACH(32) EACH(48) EACH(64) EACH(128)
-#define CM_TOWER_KERNELS(channels)                                                                                     \
-    CM_KERNEL void cm_tower_bf16_##channels(const cm_tower_args *a, int64_t item, const cm_lanes *lanes) {             \
-        cm_tower_boards(a, item, channels, true, lanes);                                                               \
+/* A kernel for each number of channels, and type: X(name, args, channels, type). */
+#define CM_TOWER_KERNELS(X)                                                                                            \
+    X(cm_tower_bf16_32, cm_tower_args, 32, CM_BF16)                                                                    \
+    X(cm_tower_f16_32, cm_tower_args, 32, CM_F16)                                                                      \
+    X(cm_tower_bf16_48, cm_tower_args, 48, CM_BF16)                                                                    \
+    X(cm_tower_f16_48, cm_tower_args, 48, CM_F16)                                                                      \
+    X(cm_tower_bf16_64, cm_tower_args, 64, CM_BF16)                                                                    \
+    X(cm_tower_f16_64, cm_tower_args, 64, CM_F16)                                                                      \
+    X(cm_tower_bf16_128, cm_tower_args, 128, CM_BF16)                                                                  \
+    X(cm_tower_f16_128, cm_tower_args, 128, CM_F16)
+
+#define CM_TOWER_KERNEL(name, args, channels, type)                                                                    \
+    CM_KERNEL void name(const args *a, int64_t item, const cm_lanes *lanes) {                                          \
+        cm_tower_boards(a, item, channels, (type) == CM_BF16, lanes);                                                  \
     }                                                                                                                  \
-    CM_KERNEL void cm_tower_f16_##channels(const cm_tower_args *a, int64_t item, const cm_lanes *lanes) {              \
-        cm_tower_boards(a, item, channels, false, lanes);                                                              \
-    }                                                                                                                  \
-    CM_KERNEL_ENTRY(cm_tower_bf16_##channels, cm_tower_args)                                                           \
-    CM_KERNEL_ENTRY(cm_tower_f16_##channels, cm_tower_args)
-CM_TOWERS(CM_TOWER_KERNELS)
+    CM_KERNEL_ENTRY(name, args)
+CM_TOWER_KERNELS(CM_TOWER_KERNEL)
 
 #endif

@@ -73,10 +73,10 @@ int cm_tower_reach(const cm_call_list *pass, int first) {
 typedef int (*launcher)(const cm_tower_args *args, int64_t items, int lanes, void *queue);
 
 static launcher launcher_of(int channels, cm_dtype type) {
-#define CM_TOWER_OF(n)                                                                                                 \
-    if (channels == n) return type == CM_BF16 ? cm_tower_bf16_##n##_launch : cm_tower_f16_##n##_launch;
-    CM_TOWERS(CM_TOWER_OF)
-#undef CM_TOWER_OF
+#define LAUNCHER_OF(name, args, n, t)                                                                                  \
+    if (channels == (n) && type == (t)) return name##_launch;
+    CM_TOWER_KERNELS(LAUNCHER_OF)
+#undef LAUNCHER_OF
     return NULL;
 }
 

@@ -1,9 +1,9 @@
 /* How a kernel of lanes.h runs on a GPU. A .cu file includes the header of its kernels and this one, and says
  *
- *     CM_LAUNCHER(cm_softmax_runs, cm_softmax_args)
+ *     CM_SOFTMAX_KERNELS(CM_LAUNCHER)
  *
- * for each, or CM_BLOCK_LAUNCHER for kernels of blocks whose lanes share memory: it defines the entry point that the
- * header declares with CM_KERNEL_ENTRY. */
+ * or CM_BLOCK_LAUNCHER for kernels of blocks whose lanes share memory: it defines the entry points of the header's list
+ * (launch.h). */
 #ifndef CM_DEVICE_CUDA_KERNEL_CUH
 #define CM_DEVICE_CUDA_KERNEL_CUH
 

@@ -1,5 +1,6 @@
-/* Entry points of kernels: declared by the header that has the kernel, defined by CM_LAUNCHER of its .cu file (and by
- * the tests, which run the same kernel on the CPU). */
+/* Entry points of kernels. The header that has kernels lists them once, X(name, args) of each: from this list the
+ * header declares the entry points by CM_KERNEL_ENTRY, its .cu file defines them by CM_LAUNCHER (kernel.cuh), and the
+ * tests, which run the same kernels on the CPU, by a macro of theirs. */
 #ifndef CM_DEVICE_CUDA_LAUNCH_H
 #define CM_DEVICE_CUDA_LAUNCH_H
 

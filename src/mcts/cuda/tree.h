@@ -267,8 +267,10 @@ CM_KERNEL void cm_tree_grow_roots(const cm_tree_args *k, int64_t item, const cm_
     }
 }
 
-CM_KERNEL_ENTRY(cm_tree_begin_roots, cm_tree_args)
-CM_KERNEL_ENTRY(cm_tree_grow_roots, cm_tree_args)
-CM_KERNEL_ENTRY(cm_tree_end_roots, cm_tree_args)
+#define CM_TREE_KERNELS(X)                                                                                             \
+    X(cm_tree_begin_roots, cm_tree_args)                                                                               \
+    X(cm_tree_grow_roots, cm_tree_args)                                                                                \
+    X(cm_tree_end_roots, cm_tree_args)
+CM_TREE_KERNELS(CM_KERNEL_ENTRY)
 
 #endif
