@@ -68,9 +68,9 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
     CM_TRY(write_observation(replay, slot, environment, step->observation));
     uint8_t is_free = write_legal(replay, slot, step->legal);
-    if (!lane->open) lane->piece = lane->rows;
-    bool full = lane->rows - lane->piece == replay->config.segment_steps;
-    if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
+    if (!lane->open) lane->segment = lane->rows;
+    bool full = lane->rows - lane->segment == replay->config.segment_steps;
+    if (full) lane->segment = lane->rows; /* ends one segment and begins the next */
     replay->row[slot] = (cm_replay_row){
         .reward = step->reward,
         .root_value = step->root_value,
@@ -106,7 +106,7 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
     };
     lane->open = false;
     lane->rows++;
-    lane->piece = lane->rows;
+    lane->segment = lane->rows;
     return CM_OK;
 }
 
@@ -116,7 +116,7 @@ void cm_replay_take_back(cm_replay *replay) {
         lane->steps -= (uint64_t)lane->fresh;
         lane->rows = lane->committed;
         lane->open = lane->rows > 0; /* a commit leaves nothing of what has ended */
-        lane->piece = 0;
+        lane->segment = 0;
         lane->fresh = 0;
     }
 }

@@ -134,7 +134,7 @@ void cm_replay_evict(cm_replay *replay) {
     replay->steps -= steps;
     replay->used -= steps + 1;
     replay->tail = cm_slot_add(replay, slot, 1);
-    replay->first_piece++;
+    replay->first_segment++;
 }
 
 int32_t cm_ring_reserve(cm_replay *replay, int32_t steps) {
@@ -153,7 +153,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
     replay->episodes += !(replay->row[last].flags & FLAG_CUT);
     replay->steps += steps;
     replay->used += steps + 1;
-    replay->next_piece++;
+    replay->next_segment++;
     if (replay->config.prioritized) replay->priority[last] = 0.0f; /* it is never drawn, but saved */
     for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
         show_position(replay, slot, t < known, newest);
@@ -161,7 +161,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
 }
 
 /* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
-static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
+static void store_segment(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
     int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_PRIORITY;
     int32_t to = cm_ring_reserve(replay, steps);
     cm_rows_copy(replay, to, from, steps + 1, fields);
@@ -187,14 +187,14 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
     for (int32_t row = lane->committed; row < lane->rows; row++) {
         uint8_t last = replay->row[base + row].flags & FLAG_LAST;
         if (!last) continue;
-        store_piece(replay, base + start, row - start, start == 0 ? shown : 0, newest);
+        store_segment(replay, base + start, row - start, start == 0 ? shown : 0, newest);
         start = last & FLAG_CUT ? row : row + 1;
     }
     if (start > 0) {
         for (int32_t t = 0; t < shown; t++) clear_leaf(replay, base + t);
         lane->visible = 0;
         lane->rows -= start;
-        lane->piece -= start;
+        lane->segment -= start;
         cm_rows_copy(replay, base, base + start, lane->rows, FIELD_PRIORITY);
     }
     lane->committed = lane->rows;
@@ -219,7 +219,7 @@ static int64_t hide_old(cm_replay *replay, int32_t slot, int32_t steps) {
     return t;
 }
 
-/* Removes the oldest pieces as long as they are all old and hides the old beginnings of others; the number of steps
+/* Removes the oldest segments as long as they are all old and hides the old beginnings of others; the number of steps
  * hidden in the ring. */
 static int64_t limit_ring(cm_replay *replay) {
     int64_t hidden = 0;

@@ -7,18 +7,18 @@
 /* What one shard has saved. */
 typedef struct source {
     cm_bytes room; /* its state, unpacked */
-    cm_cursor in;  /* behind the steps of the pieces; in `room`, like the next one's steps */
+    cm_cursor in;  /* behind the steps of the segments; in `room`, like the next one's steps */
     cm_saved_ring ring;
     int64_t first, environments; /* its lanes' environments */
     uint64_t collected;          /* steps of all of them */
-    int64_t pieces;
-    int32_t *slot; /* [pieces] the first row of each here, -1: it is not here */
+    int64_t segments;
+    int32_t *slot; /* [segments] the first row of each here, -1: it is not here */
 } source;
 
-/* A piece on its way. */
+/* A segment on its way. */
 typedef struct item {
-    int64_t behind; /* steps of newer pieces of its source */
-    int64_t piece;  /* in its source, from 0 */
+    int64_t behind;  /* steps of newer segments of its source */
+    int64_t segment; /* in its source, from 0 */
     int32_t source, steps;
 } item;
 
@@ -50,9 +50,9 @@ static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *st
         return cm_fail(CM_ERR_INPUT, "%llu environments", (unsigned long long)environments);
     s->first = first;
     s->environments = (int64_t)environments;
-    s->pieces = (int64_t)(s->ring.next - s->ring.first);
-    CM_TRY(cm_alloc(&s->slot, (size_t)s->pieces + 1, sizeof *s->slot, "dealing the replay"));
-    for (int64_t i = 0; i < s->pieces; i++) s->slot[i] = -1;
+    s->segments = (int64_t)(s->ring.next - s->ring.first);
+    CM_TRY(cm_alloc(&s->slot, (size_t)s->segments + 1, sizeof *s->slot, "dealing the replay"));
+    for (int64_t i = 0; i < s->segments; i++) s->slot[i] = -1;
     cm_cursor in = s->in;
     CM_TRY(skip_priorities(replay, s, &in));
     for (int64_t e = 0; e < s->environments; e++) {
@@ -88,15 +88,15 @@ static int by_age(const void *a, const void *b) {
     const item *x = a, *y = b;
     if (x->behind != y->behind) return x->behind > y->behind ? -1 : 1;
     if (x->source != y->source) return x->source - y->source;
-    return (x->piece > y->piece) - (x->piece < y->piece);
+    return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
 static bool is_lost(const cm_replay_deal *deal, const item *it) {
-    const uint64_t piece = deal->sources[it->source].ring.first + (uint64_t)it->piece;
+    const uint64_t segment = deal->sources[it->source].ring.first + (uint64_t)it->segment;
     bool is_there = !deal->whole;
     for (int i = 0; deal->whole && i < deal->whole->count && !is_there; i++) {
         const cm_replay_range *w = &deal->whole->of[i];
-        is_there = w->shard == it->source && piece >= w->first && piece - w->first < w->count;
+        is_there = w->shard == it->source && segment >= w->first && segment - w->first < w->count;
     }
     return !is_there;
 }
@@ -107,29 +107,29 @@ static int64_t drop_lost(cm_replay_deal *deal, item *items, int64_t n) {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++) {
         const bool lost = is_lost(deal, &items[i]);
-        l->pieces++, l->steps += items[i].steps;
-        l->lost_pieces += lost, l->lost_steps += lost ? items[i].steps : 0;
+        l->segments++, l->steps += items[i].steps;
+        l->lost_segments += lost, l->lost_steps += lost ? items[i].steps : 0;
         if (!lost) items[kept++] = items[i];
     }
     return kept;
 }
 
-/* All pieces, oldest first. */
+/* All segments, oldest first. */
 static cm_status list_items(cm_replay_deal *deal, item **out, int64_t *count) {
     int64_t n = 0;
-    for (int i = 0; i < deal->count; i++) n += deal->sources[i].pieces;
+    for (int i = 0; i < deal->count; i++) n += deal->sources[i].segments;
     CM_TRY(cm_alloc(out, (size_t)n + 1, sizeof **out, "dealing the replay"));
     item *at = *out;
     for (int i = 0; i < deal->count; i++) {
         cm_cursor steps = deal->sources[i].ring.steps;
-        const int64_t pieces = deal->sources[i].pieces;
+        const int64_t segments = deal->sources[i].segments;
         int64_t behind = 0;
-        for (int64_t p = 0; p < pieces; p++) {
-            at[p] = (item){.piece = p, .source = i};
+        for (int64_t p = 0; p < segments; p++) {
+            at[p] = (item){.segment = p, .source = i};
             CM_TRY(cm_cursor_get(&steps, &at[p].steps, sizeof at[p].steps, 1));
         }
-        for (int64_t p = pieces - 1; p >= 0; p--) at[p].behind = behind, behind += at[p].steps;
-        at += pieces;
+        for (int64_t p = segments - 1; p >= 0; p--) at[p].behind = behind, behind += at[p].steps;
+        at += segments;
     }
     *count = drop_lost(deal, *out, n);
     qsort(*out, (size_t)*count, sizeof **out, by_age);
@@ -138,7 +138,7 @@ static cm_status list_items(cm_replay_deal *deal, item **out, int64_t *count) {
 
 /* Keeps of items[count] those that are this shard's; how many there are, and their rows. */
 static cm_status choose(const cm_replay_deal *deal, item *items, int64_t *count, int64_t *rows) {
-    const bool by_pieces = deal->replay->config.max_episodes > 0;
+    const bool by_count = deal->replay->config.max_episodes > 0;
     const int64_t me = deal->first / deal->replay->config.environments;
     int64_t *got = NULL, kept = 0;
     CM_TRY(cm_alloc(&got, (size_t)deal->shards, sizeof *got, "dealing the replay"));
@@ -146,7 +146,7 @@ static cm_status choose(const cm_replay_deal *deal, item *items, int64_t *count,
     for (int64_t i = 0; i < *count; i++) {
         int64_t least = 0;
         for (int64_t m = 1; m < deal->shards; m++) least = got[m] < got[least] ? m : least;
-        got[least] += by_pieces ? 1 : items[i].steps + 1;
+        got[least] += by_count ? 1 : items[i].steps + 1;
         if (least != me) continue;
         *rows += items[i].steps + 1;
         items[kept++] = items[i];
@@ -156,24 +156,24 @@ static cm_status choose(const cm_replay_deal *deal, item *items, int64_t *count,
     return CM_OK;
 }
 
-/* Gives each of the pieces its place in the ring. */
+/* Gives each of the segments its place in the ring. */
 static void lay_out(cm_replay_deal *deal, const item *items, int64_t count, int64_t rows) {
     cm_replay *replay = deal->replay;
     int64_t dropped = 0;
     for (; rows > replay->ring; dropped++) rows -= items[dropped].steps + 1;
     replay->tail = replay->used = 0;
     for (int64_t i = dropped; i < count; i++) {
-        deal->sources[items[i].source].slot[items[i].piece] = replay->used;
+        deal->sources[items[i].source].slot[items[i].segment] = replay->used;
         for (int32_t t = 0; t <= items[i].steps; t++) {
             replay->row[replay->used++] = (cm_replay_row){.left = items[i].steps - t};
         }
     }
-    replay->first_piece = replay->load_piece = 0;
-    replay->next_piece = (uint64_t)(count - dropped);
+    replay->first_segment = replay->load_segment = 0;
+    replay->next_segment = (uint64_t)(count - dropped);
     replay->load_slot = 0;
 }
 
-static cm_status deal_pieces(cm_replay_deal *deal) {
+static cm_status deal_segments(cm_replay_deal *deal) {
     item *items = NULL;
     int64_t count = 0, rows = 0;
     cm_status status = list_items(deal, &items, &count);
@@ -185,11 +185,11 @@ static cm_status deal_pieces(cm_replay_deal *deal) {
 
 /* ---- what the states hold ---- */
 
-/* Priorities of the pieces that are here; `in` stands before those of the source. */
+/* Priorities of the segments that are here; `in` stands before those of the source. */
 static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *in) {
     cm_cursor steps = s->ring.steps, trained = *in;
     CM_TRY(cm_cursor_skip(&trained, (size_t)s->ring.used * sizeof(float)));
-    for (int64_t p = 0; p < s->pieces; p++) {
+    for (int64_t p = 0; p < s->segments; p++) {
         int32_t rows, slot = s->slot[p];
         CM_TRY(cm_cursor_get(&steps, &rows, sizeof rows, 1));
         rows++;
@@ -245,7 +245,7 @@ static cm_status fill(cm_replay_deal *deal, const cm_file_bytes *states) {
     cm_replay *replay = deal->replay;
     replay->late_updates = 0;
     CM_TRY(open_sources(deal, states));
-    CM_TRY(deal_pieces(deal));
+    CM_TRY(deal_segments(deal));
     for (int i = 0; i < deal->count; i++) {
         source *s = &deal->sources[i];
         cm_cursor in = s->in, lanes = s->in;
@@ -264,26 +264,26 @@ typedef struct taking {
     const source *source;
 } taking;
 
-static cm_status take_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
+static cm_status take_segment(void *context, uint64_t segment, int32_t steps, cm_cursor *in) {
     const taking *t = context;
     const source *s = t->source;
     cm_replay *replay = t->deal->replay;
-    const bool is_there = piece >= s->ring.first && piece < s->ring.next;
-    const int32_t slot = is_there ? s->slot[piece - s->ring.first] : -1;
+    const bool is_there = segment >= s->ring.first && segment < s->ring.next;
+    const int32_t slot = is_there ? s->slot[segment - s->ring.first] : -1;
     if (slot < 0) return cm_saved_skip_rows(replay, steps + 1, in);
     if (replay->row[slot].left != steps)
         return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->row[slot].left);
-    CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
+    CM_TRY(cm_saved_get_segment(replay, slot, steps, in));
     renumber(t->deal, s, slot, steps + 1);
     return CM_OK;
 }
 
-cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const cm_source *segment) {
-    if (!deal->replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is dealt outside of loading");
+cm_status cm_replay_deal_segments(cm_replay_deal *deal, int64_t shard, const cm_source *file) {
+    if (!deal->replay->loading) return cm_fail(CM_ERR_STATE, "replay: segments are dealt outside of loading");
     if (shard < 0 || shard >= deal->count)
-        return cm_fail(CM_ERR_INPUT, "replay: a segment of rank %lld of %d", (long long)shard, deal->count);
+        return cm_fail(CM_ERR_INPUT, "replay: segments of rank %lld of %d", (long long)shard, deal->count);
     taking t = {deal, &deal->sources[shard]};
-    cm_status status = cm_saved_each_piece(deal->replay, segment, take_piece, &t);
+    cm_status status = cm_saved_each_segment(deal->replay, file, take_segment, &t);
     if (status != CM_OK) cm_saved_abandon(deal->replay);
     return status;
 }

@@ -1,5 +1,5 @@
 /* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed, both written and read
- * in pieces: neither takes memory that grows with the payload. All numbers are little-endian.
+ * in chunks: neither takes memory that grows with the payload. All numbers are little-endian.
  *
  *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
  *    20  actions u32
@@ -90,11 +90,11 @@ cm_status cm_cursor_skip(cm_cursor *cursor, uint64_t bytes) CM_MUST_USE;
 /* The numbers of a header of the given magic. Errors: CM_ERR_INPUT; `what` names it there. */
 cm_status cm_frame_look(const cm_source *source, const char *magic, const char *what, cm_frame *frame) CM_MUST_USE;
 
-/* Opens the payload, to be read in pieces; `source` is borrowed until cm_cursor_close. Errors: as above, CM_ERR_MEMORY.
+/* Opens the payload, to be read in chunks; `source` is borrowed until cm_cursor_close. Errors: as above, CM_ERR_MEMORY.
  */
 cm_status cm_frame_open(const cm_source *source, const char *magic, const char *what, cm_frame *frame,
                         cm_cursor *out) CM_MUST_USE;
-/* Behind the last piece: all has been read, and the checksum agrees. */
+/* After the last chunk: all has been read, and the checksum agrees. */
 cm_status cm_frame_end(cm_cursor *cursor, const char *what) CM_MUST_USE;
 void cm_cursor_close(cm_cursor *cursor);
 

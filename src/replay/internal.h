@@ -27,10 +27,10 @@ enum {
     FLAG_EXPLORED = 1, /* must be bit 0, see cm_target_window                 */
     FLAG_TERMINATED = 2,
     FLAG_TRUNCATED = 4,
-    FLAG_CUT = 8, /* last row of a piece whose episode goes on           */
+    FLAG_CUT = 8, /* last row of a segment whose episode goes on           */
     FLAG_LAST = FLAG_TERMINATED | FLAG_TRUNCATED | FLAG_CUT,
     FLAG_TRAINED = 16,  /* its priority came from training                     */
-    FLAG_TERMINAL = 32, /* in the ring: the piece has a terminated end         */
+    FLAG_TERMINAL = 32, /* in the ring: the segment has a terminated end         */
     FLAG_FREE = 64,     /* every action is legal                               */
     FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST | FLAG_FREE
 };
@@ -47,7 +47,7 @@ typedef struct cm_field_info {
 typedef struct cm_lane {
     uint64_t steps;    /* ever appended                                              */
     int32_t rows;      /* written                                                    */
-    int32_t piece;     /* where the open piece begins                                */
+    int32_t segment;   /* where the open segment begins                                */
     int32_t committed; /* rows at the last commit; the last one serves as o_T        */
     int32_t visible;   /* steps that may be drawn                                    */
     int32_t fresh;     /* steps appended since the last commit                       */
@@ -86,7 +86,7 @@ struct cm_replay {
     cm_window_scratch scratch; /* of commit */
     /* the ring */
     int32_t tail, used; /* first row in use, rows in use */
-    uint64_t first_piece, next_piece;
+    uint64_t first_segment, next_segment;
     int64_t steps, episodes;
     /* as of the last commit */
     int64_t positions;
@@ -96,10 +96,10 @@ struct cm_replay {
     /* between commits */
     int32_t updates; /* entries of `updated` */
     uint64_t late_updates;
-    int readers;         /* prefetches that draw; atomic                          */
-    bool loading;        /* segment.h: the ring is laid out, rows are being filled in */
-    uint64_t load_piece; /* the last piece that was looked for ...              */
-    int32_t load_slot;   /* ... and its first row                               */
+    int readers;           /* prefetches that draw; atomic                          */
+    bool loading;          /* segment.h: the ring is laid out, rows are being filled in */
+    uint64_t load_segment; /* the last segment that was looked for ...              */
+    int32_t load_slot;     /* ... and its first row                               */
 };
 
 /* ---- store.c ---- */
@@ -135,7 +135,7 @@ static inline bool cm_slot_is_old(const cm_replay *replay, int32_t slot, uint64_
     return replay->config.max_steps > 0 && age > replay->config.max_steps;
 }
 
-/* Steps from a slot to the end of its piece, 0 if there is nothing to draw. */
+/* Steps from a slot to the end of its segment, 0 if there is nothing to draw. */
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot);
 
 /* Rows from `slot` on, copied to a place in the same field arrays; both runs may wrap around the ring's end. */
@@ -156,13 +156,13 @@ void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority *
 /* Makes room for `steps` steps and the row behind them; the first slot of it. */
 int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
 
-/* Makes the rows from `slot` on, filled by now, the newest piece: its saved fields and, for the first `known` steps,
+/* Makes the rows from `slot` on, filled by now, the newest segment: its saved fields and, for the first `known` steps,
  * priorities are there; `newest` is the priority of new ones under new_is_max. */
 void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known, float newest);
 
 float cm_replay_newest_priority(cm_replay *replay); /* see cm_ring_adopt */
 
-void cm_replay_evict(cm_replay *replay);           /* the oldest piece; there must be one */
+void cm_replay_evict(cm_replay *replay);           /* the oldest segment; there must be one */
 void cm_replay_count_collected(cm_replay *replay); /* before anything is shown */
 void cm_replay_refresh(cm_replay *replay);         /* limits and what cm_replay_count shows */
 

@@ -31,7 +31,7 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(
         INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
         "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind. An episode of more than "
-        "memory_steps / num_envs steps, and than 1000, is kept in pieces.",
+        "memory_steps / num_envs steps, and than 1000, is kept in segments.",
         .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),

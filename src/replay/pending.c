@@ -43,7 +43,7 @@ static cm_status get_one(cm_replay *replay, cm_cursor *in) {
     float priority;
     CM_TRY(cm_cursor_get(in, &place, sizeof place, 1));
     CM_TRY(cm_cursor_get(in, &priority, sizeof priority, 1));
-    if (place > replay->used) return CM_OK; /* of a piece that is no longer kept */
+    if (place > replay->used) return CM_OK; /* of a segment that is no longer kept */
     const int32_t slot = slot_at(replay, place);
     if (slot < 0 || priority < 0.0f || replay->update[slot] != -1.0f)
         return cm_fail(CM_ERR_INPUT, "%s: %g for the row %d", what, (double)priority, place);

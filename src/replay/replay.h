@@ -8,8 +8,8 @@
  * age of each step: the old beginning of an episode is not drawn while its end is, so that ends (falls, results) stay
  * as frequent as they are in play.
  *
- * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in pieces;
- * a piece that is not the end of its episode counts as truncated, with the search value of the position that follows.
+ * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in segments;
+ * a segment that is not the end of its episode counts as truncated, with the search value of the position that follows.
  * An open episode is shown in the same way, its last row serving as o_T of what is there; a step of it is drawn once
  * td_steps steps have followed, so that its n-step return is complete: shorter ones have bootstrap values of the
  * states that are least known, and learning suffers.
@@ -44,8 +44,8 @@ typedef struct cm_replay_config {
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
     int64_t max_steps;    /* 0: no limit. Steps of all environments back to which is drawn; older ones are not  */
-    int64_t max_episodes; /* 0: no limit. Finished episodes kept; pieces of one count with its end           */
-    int segment_steps;    /* longest piece stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
+    int64_t max_episodes; /* 0: no limit. Finished episodes kept; segments of one count with its end           */
+    int segment_steps;    /* longest segment stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
     int commit_steps;     /* most steps of one environment between two commits, 1 .. 1 Mi                    */
     /* what is drawn */
     bool sample_open; /* steps of open episodes may be drawn, see above */
@@ -147,16 +147,16 @@ cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *s
  */
 
 typedef struct cm_replay_counts {
-    uint64_t bytes;        /* of the block                                             */
-    int64_t positions;     /* that may be drawn                                        */
-    int64_t episodes;      /* finished ones in the ring                                */
-    int64_t pieces;        /* in the ring: episodes, or parts of long ones             */
-    int64_t steps;         /* in the ring                                              */
-    int64_t rows;          /* of the ring in use: steps + pieces                       */
-    int32_t ring_rows;     /* rows of the ring                                         */
-    uint64_t first_piece;  /* number of the oldest piece; pieces are numbered from 0 in the order of their coming */
-    uint64_t collected;    /* steps ever appended; where environments go in step, exact */
-    uint64_t late_updates; /* priority updates ignored so far                          */
+    uint64_t bytes;         /* of the block                                             */
+    int64_t positions;      /* that may be drawn                                        */
+    int64_t episodes;       /* finished ones in the ring                                */
+    int64_t segments;       /* in the ring: episodes, or parts of long ones             */
+    int64_t steps;          /* in the ring                                              */
+    int64_t rows;           /* of the ring in use: steps + segments                       */
+    int32_t ring_rows;      /* rows of the ring                                         */
+    uint64_t first_segment; /* number of the oldest; they are numbered from 0 in the order of their coming */
+    uint64_t collected;     /* steps ever appended; where environments go in step, exact */
+    uint64_t late_updates;  /* priority updates ignored so far                          */
 } cm_replay_counts;
 
 void cm_replay_count(const cm_replay *replay, cm_replay_counts *out); /* as of the last commit */

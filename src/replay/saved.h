@@ -17,7 +17,7 @@ extern "C" {
 cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) CM_MUST_USE;
 
 /* Reads them back and checks every number; flags beyond `mask` are an error, FLAG_TRAINED that is there stays. The last
- * row of a piece (`ends`) needs no policy. */
+ * row of a segment (`ends`) needs no policy. */
 cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends,
                        cm_cursor *in) CM_MUST_USE;
 
@@ -31,15 +31,15 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 
 /* ---- segment.c ---- */
 
-/* Takes, or passes over, the steps + 1 rows of a piece that the cursor stands before. */
-typedef cm_status cm_saved_take_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in);
+/* Takes, or passes over, the steps + 1 rows of a segment that the cursor stands before. */
+typedef cm_status cm_saved_take_segment(void *context, uint64_t segment, int32_t steps, cm_cursor *in);
 
-/* Gives every piece of a segment to `take`. The errors of both name the piece. */
-cm_status cm_saved_each_piece(const cm_replay *replay, const cm_source *segment, cm_saved_take_piece *take,
-                              void *context) CM_MUST_USE;
+/* Gives every segment of a file to `take`. The errors of both name the segment. */
+cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_take_segment *take,
+                                void *context) CM_MUST_USE;
 
-/* Reads the rows of a piece into slots that are free or wait for it. */
-cm_status cm_saved_get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) CM_MUST_USE;
+/* Reads the rows of a segment into slots that are free or wait for it. */
+cm_status cm_saved_get_segment(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) CM_MUST_USE;
 
 /* ---- state.c ---- */
 

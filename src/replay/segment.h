@@ -1,18 +1,18 @@
 /* Saving and loading a replay.
  *
- * Pieces (episodes, or parts of long ones) are numbered in the order in which they entered the ring and never change
- * there. So they are saved once, in segments of consecutive pieces; the rest, which does change (which pieces are left
+ * Segments (episodes, or parts of long ones) are numbered in the order in which they entered the ring and never change
+ * there. So they are saved once, in files of consecutive segments; the rest, which does change (which segments are left
  * and where they lie, priorities, lanes with open episodes, counters), is one small state.
  *
- *     saving    after a commit: cm_replay_segment_write for pieces that are in no segment yet; cm_replay_state_write
- *     loading   cm_replay_state_read, cm_replay_segment_read for each segment in any order, cm_replay_load_end
+ *     saving    after a commit: cm_replay_segments_write for segments that are in no file yet; cm_replay_state_write
+ *     loading   cm_replay_state_read, cm_replay_segments_read for each file in any order, cm_replay_load_end
  *
  * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. One whose `bytes`,
- * max_steps or max_episodes have changed keeps the newest pieces that fit. All numbers are little-endian; nothing read
- * is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error names
- * what is wrong. Segments are written and read in pieces, so that neither takes memory that grows with them; a state,
- * which is smaller than the replay, is read whole. Pieces that are no longer kept may be missing from the segments; one
- * that is kept may not.
+ * max_steps or max_episodes have changed keeps the newest segments that fit. All numbers are little-endian; nothing
+ * read is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error
+ * names what is wrong. Files of segments are written and read in chunks, so that neither takes memory that grows with
+ * them; a state, which is smaller than the replay, is read whole. Segments that are no longer kept may be missing from
+ * the files; one that is kept may not.
  */
 #ifndef CM_REPLAY_SEGMENT_H
 #define CM_REPLAY_SEGMENT_H
@@ -26,10 +26,10 @@ extern "C" {
 
 enum { CM_SEGMENT_PLAIN = 0, CM_SEGMENT_ZSTD = 3 }; /* compression: none, or a zstd level 1 .. 19 */
 
-/* Writes the segment of pieces [first, first + count). Errors: CM_ERR_INPUT if one is not in the ring; those of the
+/* Writes a file of the segments [first, first + count). Errors: CM_ERR_INPUT if one is not in the ring; those of the
  * sink. */
-cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
-                                  const cm_sink *sink) CM_MUST_USE;
+cm_status cm_replay_segments_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
+                                   const cm_sink *sink) CM_MUST_USE;
 
 /* Writes the state, without priorities that wait for a commit. Errors: CM_ERR_STATE if steps wait for one; those of the
  * sink. */
@@ -42,25 +42,25 @@ cm_status cm_replay_pending_write(const cm_replay *replay, int compression, cons
  * priority for a row that is not there. */
 cm_status cm_replay_pending_read(cm_replay *replay, const cm_source *pending) CM_MUST_USE;
 
-/* Pieces [*first, *first + *count) that a segment holds, from its header alone. */
-cm_status cm_replay_segment_range(const cm_source *segment, uint64_t *first, uint64_t *count) CM_MUST_USE;
+/* Segments [*first, *first + *count) that a file holds, from its header alone. */
+cm_status cm_replay_segments_range(const cm_source *file, uint64_t *first, uint64_t *count) CM_MUST_USE;
 
 /* Begins loading: the replay is emptied and laid out again. Until cm_replay_load_end only the calls below work.
  * Errors: CM_ERR_INPUT if data is not a state, is damaged, or is of a replay with other observations, actions or
- * environments, or with longer pieces; the replay is empty then. */
+ * environments, or with longer segments; the replay is empty then. */
 cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) CM_MUST_USE;
 
-/* Fills in those of the segment's pieces that are kept. Errors: CM_ERR_INPUT; the replay is empty then. */
-cm_status cm_replay_segment_read(cm_replay *replay, const cm_source *segment) CM_MUST_USE;
+/* Fills in those of the file's segments that are kept. Errors: CM_ERR_INPUT; the replay is empty then. */
+cm_status cm_replay_segments_read(cm_replay *replay, const cm_source *file) CM_MUST_USE;
 
-/* Ends loading. Errors: CM_ERR_INPUT names a piece that no segment held; the replay is empty then. */
+/* Ends loading. Errors: CM_ERR_INPUT names a segment that no file held; the replay is empty then. */
 cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
 
-/* Adds pieces of a segment that another replay has saved as the newest ones of this: those whose number leaves the
- * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. The segment's
- * steps count as collected now, in the order of the pieces and by all shares alike; priorities are those of new data.
- * Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Pieces before the one with the error have been added. */
-cm_status cm_replay_segment_append(cm_replay *replay, const cm_source *segment, int share, int shares) CM_MUST_USE;
+/* Adds segments of a file that another replay has saved as the newest ones of this: those whose number leaves the
+ * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. The file's
+ * steps count as collected now, in the order of the segments and by all shares alike; priorities are those of new data.
+ * Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Segments before the one with the error have been added. */
+cm_status cm_replay_segments_append(cm_replay *replay, const cm_source *file, int share, int shares) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

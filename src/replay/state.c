@@ -1,8 +1,8 @@
 /* The state: all that changes. Payload, behind a frame whose a is the number of environments and whose b tells whether
  * there are priorities:
  *
- *     ring rows, first row in use, rows in use i32; number of the oldest piece, of the next one, late updates u64
- *     steps of each piece, oldest first [pieces] i32
+ *     ring rows, first row in use, rows in use i32; number of the oldest segment, of the next one, late updates u64
+ *     steps of each segment, oldest first [segments] i32
  *     if prioritized: priority [rows in use] f32, trained [rows in use] u8
  *     each lane: steps u64; rows, shown steps i32; its rows (saved.h); if prioritized: priority [shown steps] f32
  */
@@ -36,11 +36,11 @@ static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows
 
 static cm_status put_ring(const cm_replay *replay, cm_packer *out) {
     const int32_t place[3] = {replay->ring, replay->tail, replay->used};
-    const uint64_t counters[3] = {replay->first_piece, replay->next_piece, replay->late_updates};
+    const uint64_t counters[3] = {replay->first_segment, replay->next_segment, replay->late_updates};
     CM_TRY(cm_packer_put(out, place, sizeof place[0], 3));
     CM_TRY(cm_packer_put(out, counters, sizeof counters[0], 3));
     int32_t slot = replay->tail;
-    for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
+    for (uint64_t i = replay->first_segment; i < replay->next_segment; i++) {
         CM_TRY(cm_packer_put(out, &replay->row[slot].left, sizeof(int32_t), 1));
         slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
@@ -83,16 +83,16 @@ static cm_status get_ring(const cm_replay *replay, cm_cursor *in, cm_saved_ring 
     CM_TRY(cm_cursor_get(in, place, sizeof place[0], 3));
     CM_TRY(cm_cursor_get(in, counters, sizeof counters[0], 3));
     *out = (cm_saved_ring){place[0], place[1], place[2], counters[0], counters[1], counters[2], *in};
-    uint64_t pieces = out->next - out->first;
-    if (out->next < out->first || out->next == UINT64_MAX || pieces > in->left / sizeof(int32_t))
-        return cm_fail(CM_ERR_INPUT, "pieces %llu .. %llu do not fit", (unsigned long long)out->first,
+    uint64_t segments = out->next - out->first;
+    if (out->next < out->first || out->next == UINT64_MAX || segments > in->left / sizeof(int32_t))
+        return cm_fail(CM_ERR_INPUT, "segments %llu .. %llu do not fit", (unsigned long long)out->first,
                        (unsigned long long)out->next);
     int64_t rows = 0;
-    for (uint64_t i = 0; i < pieces; i++) {
+    for (uint64_t i = 0; i < segments; i++) {
         int32_t steps;
         CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
         if (steps < 1 || steps > replay->config.segment_steps)
-            return cm_fail(CM_ERR_INPUT, "piece %llu has %d steps, must be in 1 .. %d (segment_steps)",
+            return cm_fail(CM_ERR_INPUT, "segment %llu has %d steps, must be in 1 .. %d (segment_steps)",
                            (unsigned long long)(out->first + i), steps, replay->config.segment_steps);
         rows += steps + 1;
     }
@@ -102,15 +102,16 @@ static cm_status get_ring(const cm_replay *replay, cm_cursor *in, cm_saved_ring 
     return CM_OK;
 }
 
-/* Lays the ring out: where each piece will be. The oldest that do not fit a smaller ring are dropped; how many rows. */
+/* Lays the ring out: where each segment will be. The oldest that do not fit a smaller ring are dropped; how many rows.
+ */
 static cm_status set_layout(cm_replay *replay, cm_saved_ring *from, int32_t *dropped_rows) {
     bool same = from->ring == replay->ring;
-    uint64_t pieces = from->next - from->first;
+    uint64_t segments = from->next - from->first;
     replay->tail = same ? from->tail : 0;
     replay->used = 0;
     uint64_t dropped = 0;
     *dropped_rows = 0;
-    for (uint64_t i = 0; i < pieces; i++) {
+    for (uint64_t i = 0; i < segments; i++) {
         int32_t steps;
         CM_TRY(cm_cursor_get(&from->steps, &steps, sizeof steps, 1));
         if (from->used - *dropped_rows > replay->ring) {
@@ -123,8 +124,8 @@ static cm_status set_layout(cm_replay *replay, cm_saved_ring *from, int32_t *dro
             replay->row[slot] = (cm_replay_row){.left = steps - t};
         }
     }
-    replay->first_piece = replay->load_piece = from->first + dropped;
-    replay->next_piece = from->next;
+    replay->first_segment = replay->load_segment = from->first + dropped;
+    replay->next_segment = from->next;
     replay->load_slot = replay->tail;
     replay->late_updates = from->late;
     return CM_OK;
@@ -238,9 +239,9 @@ cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) {
 }
 
 void cm_saved_abandon(cm_replay *replay) {
-    uint64_t next = replay->next_piece;
+    uint64_t next = replay->next_segment;
     cm_replay_empty(replay);
-    replay->first_piece = replay->next_piece = next;
+    replay->first_segment = replay->next_segment = next;
 }
 
 /* ---- the end of loading -------------------------------------------------------------------------------------------
@@ -254,11 +255,11 @@ static void set_leaf(cm_replay *replay, int32_t slot, void *context) {
 cm_status cm_replay_load_end(cm_replay *replay) {
     if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: loading ended before its begin");
     int32_t slot = replay->tail;
-    for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
+    for (uint64_t i = replay->first_segment; i < replay->next_segment; i++) {
         int32_t steps = replay->row[slot].left, last = cm_slot_add(replay, slot, steps);
         if (!(replay->row[last].flags & FLAG_LAST)) {
             cm_saved_abandon(replay);
-            return cm_fail(CM_ERR_INPUT, "replay: piece %llu is in no segment", (unsigned long long)i);
+            return cm_fail(CM_ERR_INPUT, "replay: segment %llu is in no file", (unsigned long long)i);
         }
         uint8_t terminal = replay->row[last].flags & FLAG_TERMINATED ? FLAG_TERMINAL : 0;
         for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) replay->row[slot].flags |= terminal;

@@ -137,7 +137,8 @@ static uint64_t measure(const cm_replay_config *c, int32_t ring_rows, cm_replay_
 /* Rows that the limits on steps and episodes can ever fill, before the oldest are removed in a commit. */
 static double useful_rows(const cm_replay_config *c) {
     double rows = HUGE_VAL, arriving = (double)c->environments * (double)c->commit_steps;
-    double begun = (double)c->environments * ((double)c->segment_steps + 1.0); /* old steps of pieces not yet all old */
+    /* Old steps of segments that are not all old yet. */
+    double begun = (double)c->environments * ((double)c->segment_steps + 1.0);
     if (c->max_steps > 0) rows = 2.0 * ((double)c->max_steps + arriving) + begun;
     if (c->max_episodes > 0)
         rows = fmin(rows, (double)c->max_episodes * ((double)c->segment_steps + 1.0) + 2.0 * arriving);
@@ -271,11 +272,11 @@ void cm_replay_count(const cm_replay *replay, cm_replay_counts *out) {
         .bytes = replay->plan.bytes,
         .positions = replay->positions,
         .episodes = replay->episodes,
-        .pieces = (int64_t)(replay->next_piece - replay->first_piece),
+        .segments = (int64_t)(replay->next_segment - replay->first_segment),
         .steps = replay->steps,
         .rows = replay->used,
         .ring_rows = replay->ring,
-        .first_piece = replay->first_piece,
+        .first_segment = replay->first_segment,
         .collected = replay->collected,
         .late_updates = replay->late_updates,
     };

@@ -5,13 +5,13 @@
 #include "core/memory.h"
 #include "run/learner_internal.h"
 
-/* Steps of an episode that are kept in one piece where the environment sets no limit. */
+/* Steps of an episode that are kept in one segment where the environment sets no limit. */
 enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
 #define UNLIMITED_BYTES ((uint64_t)1 << 46)
 
 /* ---- creation ---- */
 
-int cm_run_learner_piece(const cm_configuration *c, const cm_env_spec *spec) {
+int cm_run_learner_segment(const cm_configuration *c, const cm_env_spec *spec) {
     const int limit = spec->max_steps > 0 ? spec->max_steps : spec->max_plies > 0 ? spec->max_plies : LONG_EPISODE;
     const int whole = limit < LONGEST_PIECE ? limit : LONGEST_PIECE;
     const int64_t drawn = c->replay.memory_steps / c->env.num_envs;
@@ -62,7 +62,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,
         .max_steps = cm_session_share(s, o->memory_steps),
         .max_episodes = cm_session_share(s, o->memory_capacity),
-        .segment_steps = cm_run_learner_piece(&s->configuration, spec),
+        .segment_steps = cm_run_learner_segment(&s->configuration, spec),
         .commit_steps = s->configuration.agent.steps_per_iteration,
         .sample_open = o->memory_capacity == 0,
         .prioritized = o->prioritized,

@@ -92,10 +92,10 @@ bool cm_run_learner_is_timed(const cm_configuration *configuration);
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 
-/* Steps of the longest piece that the memory keeps of an episode (replay.h, segment_steps): as many as an episode can
+/* Steps of the longest segment that the memory keeps of an episode (replay.h, segment_steps): as many as an episode can
  * have, at most 65536; of one that goes on for over 1000 steps no more than are drawn of its environment, or these
  * 1000. The same on all ranks. */
-int cm_run_learner_piece(const cm_configuration *configuration, const cm_env_spec *spec);
+int cm_run_learner_segment(const cm_configuration *configuration, const cm_env_spec *spec);
 
 /* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
 #define CM_ROW_SEARCHES_ANEW "searches again"

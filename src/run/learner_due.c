@@ -9,7 +9,7 @@
 /* Whether the memory of this rank has all that its limits allow, so that waiting brings no more: its newest
  * memory_steps, or, where it is limited by episodes or bytes, as many as it had before it began to forget. */
 static bool is_full(const cm_replay_options *o, const cm_replay_counts *counts, int ranks) {
-    return counts->first_piece > 0 ||
+    return counts->first_segment > 0 ||
            (o->memory_steps > 0 && counts->collected * (uint64_t)ranks >= (uint64_t)o->memory_steps);
 }
 

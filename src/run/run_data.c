@@ -1,13 +1,13 @@
 /* The part of a run's checkpoint that is each rank's own: its replay and its environments.
  *
- *     replay-segment-FIRST-COUNT.bin   pieces of the replay (replay/segment.h)
+ *     replay-segment-FIRST-COUNT.bin   segments of the replay (replay/segment.h)
  *     replay-state.bin                 what changes of it
  *     replay-pending.bin               priorities of a round of learning that was broken off
  *     environments.bin                 games under way, counters of acting (agent/acting.h)
  *
  * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
  * ranks as have saved take back their own, bit for bit. Another number of ranks deals: environments go by their
- * numbers, pieces by replay/deal.h. Where nobody acts there are no environments.
+ * numbers, segments by replay/deal.h. Where nobody acts there are no environments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,14 +37,14 @@ static void file_of(int64_t rank, const char *name, char out[NAME]) {
     }
 }
 
-static void segment_name(const cm_run *run, const cm_run_segment *s, char out[NAME]) {
+static void segment_file_name(const cm_run *run, const cm_run_segment_file *s, char out[NAME]) {
     char name[64];
     snprintf(name, sizeof name, "%s%llu-%llu.bin", segment_prefix, (unsigned long long)s->first,
              (unsigned long long)s->count);
     file_of(run->session->comm->rank, name, out);
 }
 
-int64_t cm_run_segment_rank(const char *name, uint64_t *first) {
+int64_t cm_run_segment_file_rank(const char *name, uint64_t *first) {
     const char *rest = name;
     int64_t rank = 0;
     if (strncmp(name, "rank-", 5) == 0) {
@@ -75,14 +75,14 @@ static cm_status count_bytes(void *bytes, const void *data, size_t size) {
     return CM_OK;
 }
 
-/* Bytes of `count` pieces from `first` on when they are compressed, as a few in their middle are. */
-static uint64_t estimate_pieces(const cm_run *run, uint64_t first, uint64_t count) {
+/* Bytes of `count` segments from `first` on when they are compressed, as a few in their middle are. */
+static uint64_t estimate_segments(const cm_run *run, uint64_t first, uint64_t count) {
     enum { SAMPLE = 4 };
     const uint64_t n = count < SAMPLE ? count : SAMPLE;
     uint64_t bytes = 0;
     const cm_sink sink = {&bytes, count_bytes};
     if (n == 0) return 0;
-    if (cm_replay_segment_write(replay_of(run), first + (count - n) / 2, n, CM_SEGMENT_ZSTD, &sink) != CM_OK)
+    if (cm_replay_segments_write(replay_of(run), first + (count - n) / 2, n, CM_SEGMENT_ZSTD, &sink) != CM_OK)
         return cm_run_data_most(run);
     return (uint64_t)((double)bytes / (double)n * (double)count);
 }
@@ -91,26 +91,27 @@ uint64_t cm_run_data_bytes(void *context) {
     cm_run *run = context;
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
-    const uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces;
-    const cm_run_segment *newest = run->segment_count > 0 ? &run->segments[run->segment_count - 1] : NULL;
-    uint64_t saved = newest && run->segment_count < CM_RUN_SEGMENTS ? newest->first + newest->count : first;
+    const uint64_t first = counts.first_segment, end = first + (uint64_t)counts.segments;
+    const cm_run_segment_file *newest =
+        run->segment_file_count > 0 ? &run->segment_files[run->segment_file_count - 1] : NULL;
+    uint64_t saved = newest && run->segment_file_count < CM_RUN_SEGMENT_FILES ? newest->first + newest->count : first;
     if (saved < first) saved = first;
-    uint64_t bytes = saved < end ? estimate_pieces(run, saved, end - saved) : 0;
-    for (int i = 0; i < run->segment_count; i++) {
+    uint64_t bytes = saved < end ? estimate_segments(run, saved, end - saved) : 0;
+    for (int i = 0; i < run->segment_file_count; i++) {
         char name[NAME];
-        segment_name(run, &run->segments[i], name);
+        segment_file_name(run, &run->segment_files[i], name);
         bytes += cm_checkpoint_copy_bytes(run->store, name);
     }
     cm_run_keep_actor(run);
     return bytes + run->actor_used;
 }
 
-static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
+static cm_status write_segment_file(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment_file *s) {
     char name[NAME];
     cm_sink sink = {0};
-    segment_name(run, s, name);
+    segment_file_name(run, s, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
-    CM_TRY(cm_replay_segment_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &sink));
+    CM_TRY(cm_replay_segments_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &sink));
     return cm_checkpoint_end(writer);
 }
 
@@ -132,35 +133,35 @@ static cm_status write_pending(cm_run *run, cm_checkpoint_writer *writer) {
     return cm_checkpoint_end(writer);
 }
 
-/* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
- * have all left are forgotten; when there are too many, one new segment takes their place. */
-static cm_status save_pieces(cm_run *run, cm_checkpoint_writer *writer) {
+/* Segments that are still in the ring and in no file of the checkpoint before go into a new one. Files whose segments
+ * have all left are forgotten; when there are too many, one new file takes their place. */
+static cm_status save_segments(cm_run *run, cm_checkpoint_writer *writer) {
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
-    uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces, saved = first;
+    uint64_t first = counts.first_segment, end = first + (uint64_t)counts.segments, saved = first;
     int kept_count = 0;
-    for (int i = 0; i < run->segment_count && run->segment_count < CM_RUN_SEGMENTS; i++) {
-        cm_run_segment *s = &run->segments[i];
+    for (int i = 0; i < run->segment_file_count && run->segment_file_count < CM_RUN_SEGMENT_FILES; i++) {
+        cm_run_segment_file *s = &run->segment_files[i];
         char name[NAME];
         bool kept = false;
         if (s->first + s->count <= first || s->first > saved) continue;
-        segment_name(run, s, name);
+        segment_file_name(run, s, name);
         CM_TRY(cm_checkpoint_keep(writer, name, &kept));
         if (!kept) continue;
-        run->segments[kept_count++] = *s;
+        run->segment_files[kept_count++] = *s;
         saved = s->first + s->count;
     }
-    run->segment_count = kept_count;
+    run->segment_file_count = kept_count;
     if (saved >= end) return CM_OK;
-    cm_run_segment *fresh = &run->segments[run->segment_count++];
-    *fresh = (cm_run_segment){saved, end - saved};
-    return write_segment(run, writer, fresh);
+    cm_run_segment_file *fresh = &run->segment_files[run->segment_file_count++];
+    *fresh = (cm_run_segment_file){saved, end - saved};
+    return write_segment_file(run, writer, fresh);
 }
 
 cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     cm_run *run = context;
     char name[NAME];
-    CM_TRY(save_pieces(run, writer));
+    CM_TRY(save_segments(run, writer));
     if (run->state.is_within) CM_TRY(write_pending(run, writer));
     CM_TRY(write_replay_state(run, writer));
     if (!run->actor) return CM_OK;
@@ -171,38 +172,39 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
 
 /* ---- loading ---- */
 
-/* Calls take(context, rank, segment) for every segment of rank `wanted`, or of all if that is -1. Damaged ones are
+/* Calls take(context, rank, file) for every segment file of rank `wanted`, or of all if that is -1. Damaged ones are
  * passed over, if they are to be dropped. */
-static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted, bool drop_damaged,
-                              cm_status (*take)(void *context, int64_t rank, const cm_source *segment), void *context) {
+static cm_status each_segment_file(cm_checkpoint_reader *reader, int64_t wanted, bool drop_damaged,
+                                   cm_status (*take)(void *context, int64_t rank, const cm_source *file),
+                                   void *context) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
-        const int64_t rank = cm_run_segment_rank(name, &first);
-        cm_source segment;
+        const int64_t rank = cm_run_segment_file_rank(name, &first);
+        cm_source file;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
-        cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &segment);
+        cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &file);
         if (status == CM_ERR_IO && drop_damaged) continue;
         CM_TRY(status);
-        status = take(context, rank, &segment);
-        cm_source_close(&segment);
-        if (status != CM_OK) return cm_fail_in(status, "%s", segment.path);
+        status = take(context, rank, &file);
+        cm_source_close(&file);
+        if (status != CM_OK) return cm_fail_in(status, "%s", file.path);
     }
     return CM_OK;
 }
 
-static cm_status take_own(void *context, int64_t rank, const cm_source *segment) {
+static cm_status take_own(void *context, int64_t rank, const cm_source *file) {
     cm_run *run = context;
-    cm_run_segment s = {0, 0};
+    cm_run_segment_file s = {0, 0};
     (void)rank;
-    CM_TRY(cm_replay_segment_range(segment, &s.first, &s.count));
-    CM_TRY(cm_replay_segment_read(replay_of(run), segment));
-    if (run->segment_count < CM_RUN_SEGMENTS) run->segments[run->segment_count++] = s;
+    CM_TRY(cm_replay_segments_range(file, &s.first, &s.count));
+    CM_TRY(cm_replay_segments_read(replay_of(run), file));
+    if (run->segment_file_count < CM_RUN_SEGMENT_FILES) run->segment_files[run->segment_file_count++] = s;
     return CM_OK;
 }
 
 static int by_first(const void *a, const void *b) {
-    const cm_run_segment *x = a, *y = b;
+    const cm_run_segment_file *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
@@ -225,8 +227,8 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     cm_status status = cm_replay_state_read(replay_of(run), &state);
     cm_source_close(&state);
     if (status != CM_OK) return cm_fail_in(status, "%s", state.path);
-    CM_TRY(each_segment(reader, rank, false, take_own, run));
-    qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
+    CM_TRY(each_segment_file(reader, rank, false, take_own, run));
+    qsort(run->segment_files, (size_t)run->segment_file_count, sizeof *run->segment_files, by_first);
     CM_TRY(cm_replay_load_end(replay_of(run)));
     return run->state.is_within ? load_pending(run, reader) : CM_OK;
 }
@@ -255,25 +257,25 @@ static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *
     return CM_OK;
 }
 
-static cm_status take_dealt(void *context, int64_t rank, const cm_source *segment) {
-    return cm_replay_deal_segment(context, rank, segment);
+static cm_status take_dealt(void *context, int64_t rank, const cm_source *file) {
+    return cm_replay_deal_segments(context, rank, file);
 }
 
-enum { NAMED = 8 }; /* damaged segments that are named; of the others the number is said */
+enum { NAMED = 8 }; /* damaged files that are named; of the others the number is said */
 
-/* Which segments can be read, where damaged ones are to be dropped. */
+/* Which segment files can be read, where damaged ones are to be dropped. */
 typedef struct survey {
     cm_replay_ranges whole; /* owned */
     int damaged;
 } survey;
 
-static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader, const char *name, int64_t rank,
-                                 survey *out) {
+static cm_status look_at_file(const cm_run *run, cm_checkpoint_reader *reader, const char *name, int64_t rank,
+                              survey *out) {
     cm_replay_range *range = &out->whole.of[out->whole.count];
-    cm_source segment;
-    cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &segment);
-    if (status == CM_OK) status = cm_replay_segment_range(&segment, &range->first, &range->count);
-    cm_source_close(&segment);
+    cm_source file;
+    cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &file);
+    if (status == CM_OK) status = cm_replay_segments_range(&file, &range->first, &range->count);
+    cm_source_close(&file);
     range->shard = rank;
     out->whole.count += status == CM_OK;
     if (status != CM_ERR_IO) return status;
@@ -282,7 +284,7 @@ static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader
     return CM_OK;
 }
 
-static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reader, survey *out) {
+static cm_status look_at_files(const cm_run *run, cm_checkpoint_reader *reader, survey *out) {
     const int count = cm_checkpoint_files(reader);
     *out = (survey){.damaged = 0};
     if (!run->drop_damaged) return CM_OK;
@@ -290,8 +292,8 @@ static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reade
     for (int i = 0; i < count; i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
-        const int64_t rank = cm_run_segment_rank(name, &first);
-        if (rank >= 0) CM_TRY(look_at_segment(run, reader, name, rank, out));
+        const int64_t rank = cm_run_segment_file_rank(name, &first);
+        if (rank >= 0) CM_TRY(look_at_file(run, reader, name, rank, out));
     }
     if (out->damaged > NAMED && cm_run_leads(run))
         cm_log(CM_WARNING, "%d more segments are damaged; their episodes are left out", out->damaged - NAMED);
@@ -299,10 +301,10 @@ static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reade
 }
 
 static void say_losses(const cm_run *run, const cm_replay_losses *l) {
-    if (l->lost_pieces > 0 && cm_run_leads(run))
+    if (l->lost_segments > 0 && cm_run_leads(run))
         cm_log(CM_WARNING,
                "the replay goes on without %lld of its %lld steps, in %lld of %lld episodes or parts of them",
-               (long long)l->lost_steps, (long long)l->steps, (long long)l->lost_pieces, (long long)l->pieces);
+               (long long)l->lost_steps, (long long)l->steps, (long long)l->lost_segments, (long long)l->segments);
 }
 
 static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const survey *found) {
@@ -310,7 +312,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
     const cm_replay_ranges *whole = found->damaged > 0 ? &found->whole : NULL;
     cm_replay_counts counts;
     cm_replay_deal *deal = NULL;
-    cm_replay_losses losses = {.pieces = 0};
+    cm_replay_losses losses = {.segments = 0};
     files states;
     cm_replay_count(replay_of(run), &counts);
     const uint64_t most = counts.bytes * (uint64_t)comm->size; /* of the whole run */
@@ -321,7 +323,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
         if (status != CM_OK) status = cm_fail_in(status, "%s: %s", run->directory.path, replay_file);
     }
     free_files(&states);
-    if (status == CM_OK) status = each_segment(reader, -1, found->damaged > 0, take_dealt, deal);
+    if (status == CM_OK) status = each_segment_file(reader, -1, found->damaged > 0, take_dealt, deal);
     if (status == CM_OK) status = cm_replay_load_end(replay_of(run));
     if (status == CM_OK) say_losses(run, &losses);
     cm_replay_deal_destroy(deal);
@@ -331,7 +333,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
 /* As it was, where as many ranks go on as have saved, and nothing is lost. */
 static cm_status load_replay(cm_run *run, cm_checkpoint_reader *reader) {
     survey found;
-    cm_status status = look_at_segments(run, reader, &found);
+    cm_status status = look_at_files(run, reader, &found);
     const bool is_same = run->saved_ranks == run->session->comm->size && found.damaged == 0;
     if (status == CM_OK) status = is_same ? load_own_replay(run, reader) : deal_replay(run, reader, &found);
     free(found.whole.of);
@@ -350,7 +352,7 @@ static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
 
 cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {
     cm_run *run = context;
-    run->segment_count = 0;
+    run->segment_file_count = 0;
     CM_TRY(load_replay(run, reader));
     return run->actor ? load_environments(run, reader) : CM_OK;
 }

@@ -17,12 +17,12 @@
 #include "run/run.h"
 #include "run/weights.h"
 
-/* A file of pieces of the replay that checkpoints share. */
-typedef struct cm_run_segment {
+/* A file of segments of the replay that checkpoints share. */
+typedef struct cm_run_segment_file {
     uint64_t first, count;
-} cm_run_segment;
+} cm_run_segment_file;
 
-enum { CM_RUN_SEGMENTS = 32, CM_RUN_PARTS = 3 };
+enum { CM_RUN_SEGMENT_FILES = 32, CM_RUN_PARTS = 3 };
 
 /* Acting and learning beside each other. */
 typedef struct cm_run_duo {
@@ -57,8 +57,8 @@ struct cm_run {
 
     cm_env_probe probe; /* of the environment as it is now; rank 0 alone */
     cm_run_state state;
-    cm_run_segment segments[CM_RUN_SEGMENTS];
-    int segment_count;
+    cm_run_segment_file segment_files[CM_RUN_SEGMENT_FILES];
+    int segment_file_count;
     cm_checkpoint_part parts[CM_RUN_PARTS];
     int64_t saved_ranks;                     /* that saved the checkpoint being loaded */
     int64_t saved_env_steps, saved_finished; /* its counters: steps, finished episodes */
@@ -152,8 +152,8 @@ void cm_run_keep_actor(cm_run *run);          /* `actor_bytes` are the environme
 uint64_t cm_run_data_bytes(void *run);        /* that the next checkpoint will write, about */
 cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
 cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
-/* The rank whose segment of the replay a file of this name is, and the number of its first piece; -1: it is none. */
-int64_t cm_run_segment_rank(const char *name, uint64_t *first);
+/* The rank whose segment file has this name, and the number of its first segment; -1: it is none. */
+int64_t cm_run_segment_file_rank(const char *name, uint64_t *first);
 
 /* run_start.c: what a new run has of old ones, if anything */
 bool cm_run_has_start(const cm_run_request *request);

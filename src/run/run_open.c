@@ -99,7 +99,7 @@ static cm_status open_files(cm_run *run) {
 
 static bool is_segment(const char *name) {
     uint64_t first;
-    return cm_run_segment_rank(name, &first) >= 0;
+    return cm_run_segment_file_rank(name, &first) >= 0;
 }
 
 /* Where what is damaged is to be dropped: the newest checkpoint that lacks nothing but episodes; `latest` is there. */

@@ -93,41 +93,41 @@ static cm_status init_weights(cm_run *run, const char *from) {
 
 /* ---- memory ---- */
 
-/* A segment of the old run: which file it is. */
-typedef struct segment {
+/* A segment file of the old run: which file it is. */
+typedef struct old_file {
     uint64_t first;
     int file;
-} segment;
+} old_file;
 
 static int by_first(const void *a, const void *b) {
-    const segment *x = a, *y = b;
+    const old_file *x = a, *y = b;
     return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : x->file - y->file;
 }
 
-static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const char *name) {
+static cm_status append_file(cm_run *run, cm_checkpoint_reader *reader, const char *name) {
     const cm_comm *comm = run->session->comm;
     cm_source file;
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
-    cm_status status = cm_replay_segment_append(cm_run_learner_replay(run->learner), &file, comm->rank, comm->size);
+    cm_status status = cm_replay_segments_append(cm_run_learner_replay(run->learner), &file, comm->rank, comm->size);
     cm_source_close(&file);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", file.path);
 }
 
-/* Older pieces first, those of several ranks by their numbers: of what does not fit the newest stay. */
+/* Older segments first, those of several ranks by their numbers: of what does not fit the newest stay. */
 static cm_status append_all(cm_run *run, cm_checkpoint_reader *reader) {
     const int files = cm_checkpoint_files(reader);
-    segment *segments = NULL;
+    old_file *found = NULL;
     int count = 0;
-    CM_TRY(cm_alloc(&segments, (size_t)files + 1, sizeof *segments, "the memory of a run"));
+    CM_TRY(cm_alloc(&found, (size_t)files + 1, sizeof *found, "the memory of a run"));
     for (int i = 0; i < files; i++) {
-        segments[count].file = i;
-        if (cm_run_segment_rank(cm_checkpoint_file(reader, i), &segments[count].first) >= 0) count++;
+        found[count].file = i;
+        if (cm_run_segment_file_rank(cm_checkpoint_file(reader, i), &found[count].first) >= 0) count++;
     }
-    qsort(segments, (size_t)count, sizeof *segments, by_first);
+    qsort(found, (size_t)count, sizeof *found, by_first);
     cm_status status = CM_OK;
     for (int i = 0; i < count && status == CM_OK; i++)
-        status = append_segment(run, reader, cm_checkpoint_file(reader, segments[i].file));
-    free(segments);
+        status = append_file(run, reader, cm_checkpoint_file(reader, found[i].file));
+    free(found);
     return status;
 }
 

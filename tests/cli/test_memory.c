@@ -121,7 +121,7 @@ START_TEST(pictures_that_need_too_much_are_told_to_be_smaller) {
 }
 END_TEST
 
-/* Puts a frame of 1 GiB of zeros into the run, as a segment of its replay or its state: some 100 kB. */
+/* Puts a frame of 1 GiB of zeros into the run, as a segment file of its replay or its state: some 100 kB. */
 static void put_bomb(const char *prefix) {
     enum { HEADER = 64, PART = 1 << 20, PARTS = 1024 };
     char *zeros = calloc(1, PART), *bomb = malloc(PART), path[640], name[CM_MANIFEST_NAME] = "";
@@ -166,10 +166,10 @@ START_TEST(what_unpacks_to_more_than_the_replay_is_refused_before_it_does) {
     put_bomb(_i ? "replay-state" : "replay-segment");
     expect_refused("train --quiet --resume small",
                    _i ? "/replay-state.bin: replay state: 1073741824 bytes unpacked, where this replay has at most "
-                      : "replay segment: piece 0: 0 steps, must be in 1 .. 500");
+                      : "segment file: segment 0: 0 steps, must be in 1 .. 500");
     if (_i == 0)
         expect_refused("train --quiet --run other --replay-from small --set hidden_dim=16 --set num_envs=2",
-                       "replay segment: piece 0: 0 steps, must be in 1 .. 500");
+                       "segment file: segment 0: 0 steps, must be in 1 .. 500");
 }
 END_TEST
 

@@ -69,8 +69,8 @@ static int64_t state(const char *run, const char *key) {
     return (int64_t)value;
 }
 
-/* Pieces of the replay in the newest checkpoint, by the names of its segments. */
-static int64_t pieces(const char *run) {
+/* Segments of the replay in the newest checkpoint, by the names of its files. */
+static int64_t segments(const char *run) {
     char path[256];
     long long sum = 0, first, count;
     path_of(run, "latest", path);
@@ -107,7 +107,7 @@ static void expect_intact(const char *run) {
 }
 
 /* The files of the newest checkpoints are the same, byte for byte, but for those that hold times or depend on which
- * pieces were saved together. */
+ * segments were saved together. */
 static void expect_same_files(const char *a, const char *b) {
     static const char *const names[] = {"parameters.safetensors",  "optimizer.safetensors", "environments.bin",
                                         "rank-1-environments.bin", "replay-state.bin",      "rank-1-replay-state.bin"};
@@ -258,7 +258,7 @@ static void expect_goes_on(const char *run, int ranks, int64_t steps) {
     char path[256], rest[64];
     cm_metrics *rows;
     int count;
-    ck_assert_int_eq(pieces(run), state(run, "episodes"));
+    ck_assert_int_eq(segments(run), state(run, "episodes"));
     const int64_t updates = state(run, "updates") + 3 * (steps - state(run, "env_steps")) / ITERATION;
     snprintf(rest, sizeof rest, "%s --env-steps %lld", run, (long long)steps);
     resume(ranks, rest);
@@ -266,7 +266,7 @@ static void expect_goes_on(const char *run, int ranks, int64_t steps) {
     ck_assert_int_eq(state(run, "ranks"), ranks);
     ck_assert_int_eq(state(run, "env_steps"), steps);
     ck_assert_int_eq(state(run, "updates"), updates);
-    ck_assert_int_eq(pieces(run), state(run, "episodes"));
+    ck_assert_int_eq(segments(run), state(run, "episodes"));
     path_of(run, "metrics.jsonl", path);
     ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
     ck_assert_int_eq(count, (int)(steps / ITERATION));
@@ -297,13 +297,13 @@ START_TEST(a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks) 
     train(2, "--env-steps 768 --run old");
     train(4, "--env-steps 768 --run fed --replay-from old --init-from old --set rank_check_updates=1");
     const int64_t begun = state("old", "episodes");
-    ck_assert_int_eq(pieces("fed"), begun + state("fed", "episodes"));
+    ck_assert_int_eq(segments("fed"), begun + state("fed", "episodes"));
     for (int ranks = 3; ranks >= 1; ranks--) {
         char rest[64];
         snprintf(rest, sizeof rest, "fed --env-steps %d", 768 + (4 - ranks) * ITERATION);
         resume(ranks, rest);
         ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
-        ck_assert_int_eq(pieces("fed"), begun + state("fed", "episodes"));
+        ck_assert_int_eq(segments("fed"), begun + state("fed", "episodes"));
     }
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks) {
     run(2, SMALL "--quiet", "--set collect=false --replay-from told --updates 18 --run heard --set keep_checkpoints=9");
     ck_assert_msg(output.status == 0, "%s", output.err);
     const int64_t begun = state("told", "episodes");
-    ck_assert_int_eq(pieces("heard"), begun);
+    ck_assert_int_eq(segments("heard"), begun);
     copy("heard", "broken");
     resume(2, "broken --checkpoint 6 --overwrite");
     ck_assert_msg(output.status == 0, "%s", output.err);
@@ -326,7 +326,7 @@ START_TEST(a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks) {
         resume(ranks, rest);
         ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
         ck_assert_int_eq(state("heard", "updates"), 18 + 6 * (5 - ranks));
-        ck_assert_int_eq(pieces("heard"), begun);
+        ck_assert_int_eq(segments("heard"), begun);
     }
 }
 END_TEST
@@ -435,7 +435,7 @@ START_TEST(damage_in_the_files_of_one_rank_is_refused_in_one_line) {
 }
 END_TEST
 
-/* Damages the first segment of rank 1 in the latest checkpoint. */
+/* Damages the first segment file of rank 1 in the latest checkpoint. */
 static void damage_segment(const char *run) {
     char path[256], command[512];
     path_of(run, "latest", path);

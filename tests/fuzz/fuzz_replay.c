@@ -1,6 +1,6 @@
-/* Saved replays: a state, a segment and priorities that wait, changed anywhere, with a checksum that agrees all the
- * same, either load into a replay from which batches can be drawn and which can be saved again, or are refused; the
- * same of what is dealt as to another number of ranks.
+/* Saved replays: a state, a file of segments and priorities that wait, changed anywhere, with a checksum that agrees
+ * all the same, either load into a replay from which batches can be drawn and which can be saved again, or are refused;
+ * the same of what is dealt as to another number of ranks.
  *
  * Input: a byte that says which of the first two is changed (1) or whether the third is (16), whether it is dealt (2),
  * and whether the one that saves (4) and the one that loads (8) keep bytes of observations; 2 bytes by which its end is
@@ -16,7 +16,7 @@
 #include "support/bytes.h"
 
 enum { LANES = 2, HEADER = 64, ROWS = 16 };
-enum { STATE, SEGMENT, PENDING, FILES }; /* what a replay saves */
+enum { STATE, SEGMENTS, PENDING, FILES }; /* what a replay saves */
 
 static const cm_replay_config config = {
     .observation_size = 2,
@@ -74,11 +74,12 @@ static void learn(cm_replay *replay) {
 static void save(const cm_replay *replay, cm_bytes file[FILES]) {
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);
-    const cm_sink state = cm_bytes_sink(&file[STATE]), segment = cm_bytes_sink(&file[SEGMENT]);
+    const cm_sink state = cm_bytes_sink(&file[STATE]), segments = cm_bytes_sink(&file[SEGMENTS]);
     const cm_sink pending = cm_bytes_sink(&file[PENDING]);
     expect_ok(cm_replay_pending_write(replay, CM_SEGMENT_PLAIN, &pending));
     expect_ok(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &state));
-    expect_ok(cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &segment));
+    expect_ok(
+        cm_replay_segments_write(replay, counts.first_segment, (uint64_t)counts.segments, CM_SEGMENT_PLAIN, &segments));
 }
 
 static void change(cm_bytes *file, const uint8_t *data, size_t size) {
@@ -97,19 +98,19 @@ static void change(cm_bytes *file, const uint8_t *data, size_t size) {
 /* As another number of ranks would, see replay/deal.h. */
 static cm_status deal(cm_replay *replay, const cm_bytes file[FILES]) {
     const cm_file_bytes state = {file[STATE].data, file[STATE].size};
-    const cm_source segment = cm_bytes_source(&file[SEGMENT]);
+    const cm_source segments = cm_bytes_source(&file[SEGMENTS]);
     cm_replay_deal *dealt;
     CM_TRY(cm_replay_deal_create(replay, 0, 1, &state, 1, &dealt));
-    cm_status status = cm_replay_deal_segment(dealt, 0, &segment);
+    cm_status status = cm_replay_deal_segments(dealt, 0, &segments);
     cm_replay_deal_destroy(dealt);
     return status == CM_OK ? cm_replay_load_end(replay) : status;
 }
 
 static cm_status load(cm_replay *replay, const cm_bytes file[FILES]) {
-    const cm_source state = cm_bytes_source(&file[STATE]), segment = cm_bytes_source(&file[SEGMENT]);
+    const cm_source state = cm_bytes_source(&file[STATE]), segments = cm_bytes_source(&file[SEGMENTS]);
     const cm_source pending = cm_bytes_source(&file[PENDING]);
     CM_TRY(cm_replay_state_read(replay, &state));
-    CM_TRY(cm_replay_segment_read(replay, &segment));
+    CM_TRY(cm_replay_segments_read(replay, &segments));
     CM_TRY(cm_replay_load_end(replay));
     return cm_replay_pending_read(replay, &pending);
 }

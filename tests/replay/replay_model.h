@@ -12,7 +12,7 @@
 #include "replay/batch.h"
 #include "replay/replay.h"
 
-enum { MODEL_STEPS = 4096, MODEL_ENVS = 4, MODEL_ACTIONS = 11, MODEL_PIECES = 8192 };
+enum { MODEL_STEPS = 4096, MODEL_ENVS = 4, MODEL_ACTIONS = 11, MODEL_SEGMENTS = 8192 };
 
 typedef struct model_step {
     float observation[3], policy[MODEL_ACTIONS], root_value, reward;
@@ -23,25 +23,25 @@ typedef struct model_step {
 } model_step;
 
 /* A run of steps of one environment with one end. */
-typedef struct model_piece {
+typedef struct model_segment {
     int environment, first, steps;
     bool terminated, cut;
     float observation[3], root_value; /* of the position behind it */
     uint8_t to_play;
-} model_piece;
+} model_segment;
 
 typedef struct model {
     cm_replay_config config;
     cm_rng rng;
     model_step step[MODEL_ENVS][MODEL_STEPS];
-    int steps[MODEL_ENVS];       /* played                                      */
-    int piece_start[MODEL_ENVS]; /* first step that is in no finished piece    */
-    bool open[MODEL_ENVS];       /* an episode is going on                      */
+    int steps[MODEL_ENVS];         /* played                                      */
+    int segment_start[MODEL_ENVS]; /* first step that is in no finished segment    */
+    bool open[MODEL_ENVS];         /* an episode is going on                      */
     int fresh[MODEL_ENVS];
-    model_piece waiting[MODEL_ENVS][64]; /* finished since the last commit */
+    model_segment waiting[MODEL_ENVS][64]; /* finished since the last commit */
     int waiting_count[MODEL_ENVS];
-    model_piece ring[MODEL_PIECES]; /* finished, oldest first; [0, gone) were removed */
-    int gone, pieces;
+    model_segment ring[MODEL_SEGMENTS]; /* finished, oldest first; [0, gone) were removed */
+    int gone, segments;
     int shown[MODEL_ENVS];       /* steps of open episodes that may be drawn */
     int shown_rows[MODEL_ENVS];  /* those that are there                     */
     int shown_start[MODEL_ENVS]; /* the first of them */
@@ -86,8 +86,8 @@ static inline cm_replay_step model_replay_step(const model_step *s) {
                             .explored = s->explored};
 }
 
-static inline void model_wait(model *m, int environment, model_piece piece) {
-    m->waiting[environment][m->waiting_count[environment]++] = piece;
+static inline void model_wait(model *m, int environment, model_segment segment) {
+    m->waiting[environment][m->waiting_count[environment]++] = segment;
 }
 
 static inline void model_append(model *m, cm_replay *replay, int e) {
@@ -97,32 +97,33 @@ static inline void model_append(model *m, cm_replay *replay, int e) {
     const model_step *s = &m->step[e][t];
     cm_replay_step step = model_replay_step(s);
     ck_assert_msg(cm_replay_append(replay, e, &step) == CM_OK, "%s", cm_error_message());
-    if (!m->open[e]) m->piece_start[e] = t;
+    if (!m->open[e]) m->segment_start[e] = t;
     m->open[e] = true;
     m->steps[e]++;
     m->fresh[e]++;
-    if (t - m->piece_start[e] == m->config.segment_steps) {
-        model_piece piece = {e,         m->piece_start[e], m->config.segment_steps, false, true, {0}, s->root_value,
-                             s->to_play};
-        memcpy(piece.observation, s->observation, sizeof piece.observation);
-        model_wait(m, e, piece);
-        m->piece_start[e] = t;
+    if (t - m->segment_start[e] == m->config.segment_steps) {
+        model_segment segment = {
+            e, m->segment_start[e], m->config.segment_steps, false, true, {0}, s->root_value, s->to_play};
+        memcpy(segment.observation, s->observation, sizeof segment.observation);
+        model_wait(m, e, segment);
+        m->segment_start[e] = t;
     }
 }
 
 static inline void model_finish(model *m, cm_replay *replay, int e, bool terminated) {
-    model_piece piece = {e, m->piece_start[e], m->steps[e] - m->piece_start[e], terminated, false, {0}, 0.0f, 0};
-    model_observe(m, (float)(m->steps[e] * 4 + e) + 100.0f, piece.observation);
-    piece.root_value = (float)model_draw(m, 2001) * 0.001f - 1.0f;
-    piece.to_play = (uint8_t)model_draw(m, 2);
-    cm_replay_end end = {.observation = piece.observation,
+    model_segment segment = {e, m->segment_start[e], m->steps[e] - m->segment_start[e], terminated, false, {0}, 0.0f,
+                             0};
+    model_observe(m, (float)(m->steps[e] * 4 + e) + 100.0f, segment.observation);
+    segment.root_value = (float)model_draw(m, 2001) * 0.001f - 1.0f;
+    segment.to_play = (uint8_t)model_draw(m, 2);
+    cm_replay_end end = {.observation = segment.observation,
                          .terminated = terminated,
-                         .root_value = terminated ? NAN : piece.root_value,
-                         .to_play = piece.to_play};
+                         .root_value = terminated ? NAN : segment.root_value,
+                         .to_play = segment.to_play};
     ck_assert_msg(cm_replay_finish(replay, e, &end) == CM_OK, "%s", cm_error_message());
-    model_wait(m, e, piece);
+    model_wait(m, e, segment);
     m->open[e] = false;
-    m->piece_start[e] = m->steps[e];
+    m->segment_start[e] = m->steps[e];
 }
 
 /* ---- what should be there -----------------------------------------------------------------------------------------
@@ -130,13 +131,13 @@ static inline void model_finish(model *m, cm_replay *replay, int e, bool termina
 
 static inline int64_t model_ring_steps(const model *m) {
     int64_t steps = 0;
-    for (int i = m->gone; i < m->pieces; i++) steps += m->ring[i].steps;
+    for (int i = m->gone; i < m->segments; i++) steps += m->ring[i].steps;
     return steps;
 }
 
 static inline int64_t model_episodes(const model *m) {
     int64_t episodes = 0;
-    for (int i = m->gone; i < m->pieces; i++) episodes += !m->ring[i].cut;
+    for (int i = m->gone; i < m->segments; i++) episodes += !m->ring[i].cut;
     return episodes;
 }
 
@@ -155,7 +156,7 @@ static inline int64_t model_young(const model *m, int environment, int first, in
 
 static inline int64_t model_positions(const model *m) {
     int64_t positions = 0;
-    for (int i = m->gone; i < m->pieces; i++)
+    for (int i = m->gone; i < m->segments; i++)
         positions += model_young(m, m->ring[i].environment, m->ring[i].first, m->ring[i].steps);
     for (int e = 0; e < m->config.environments; e++) positions += model_young(m, e, m->shown_start[e], m->shown[e]);
     return positions;
@@ -168,29 +169,29 @@ static inline void model_commit(model *m, cm_replay *replay, int32_t ring_rows) 
         m->collected += m->steps[e];
         for (int i = 0; i < m->waiting_count[e]; i++) {
             int rows = m->waiting[e][i].steps + 1;
-            while (model_ring_steps(m) + (m->pieces - m->gone) + rows > ring_rows) m->gone++;
-            m->ring[m->pieces++] = m->waiting[e][i];
+            while (model_ring_steps(m) + (m->segments - m->gone) + rows > ring_rows) m->gone++;
+            m->ring[m->segments++] = m->waiting[e][i];
         }
         m->waiting_count[e] = 0;
         m->fresh[e] = 0;
-        int rows = m->open[e] ? m->steps[e] - m->piece_start[e] : 0;
+        int rows = m->open[e] ? m->steps[e] - m->segment_start[e] : 0;
         int complete = rows - m->config.targets.td_steps;
         m->shown[e] = m->config.sample_open && complete > 0 ? complete : 0;
         m->shown_rows[e] = rows;
-        m->shown_start[e] = m->piece_start[e];
+        m->shown_start[e] = m->segment_start[e];
     }
-    while (m->gone < m->pieces && m->config.max_episodes > 0 && model_episodes(m) > m->config.max_episodes) m->gone++;
-    for (; m->gone < m->pieces; m->gone++) {
-        const model_piece *p = &m->ring[m->gone];
+    while (m->gone < m->segments && m->config.max_episodes > 0 && model_episodes(m) > m->config.max_episodes) m->gone++;
+    for (; m->gone < m->segments; m->gone++) {
+        const model_segment *p = &m->ring[m->gone];
         if (!model_is_old(m, p->environment, p->first + p->steps - 1)) break;
     }
 }
 
-/* The piece that a step that may be drawn belongs to; false if it may not be drawn. */
-static inline bool model_find(const model *m, int e, int step, model_piece *out) {
+/* The segment that a step that may be drawn belongs to; false if it may not be drawn. */
+static inline bool model_find(const model *m, int e, int step, model_segment *out) {
     if (model_is_old(m, e, step)) return false;
-    for (int i = m->gone; i < m->pieces; i++) {
-        const model_piece *p = &m->ring[i];
+    for (int i = m->gone; i < m->segments; i++) {
+        const model_segment *p = &m->ring[i];
         if (p->environment == e && step >= p->first && step < p->first + p->steps) {
             *out = *p;
             return true;
@@ -200,33 +201,33 @@ static inline bool model_find(const model *m, int e, int step, model_piece *out)
     if (shown == 0 || step < first || step >= first + shown) return false;
     int steps = m->shown_rows[e] - 1;
     const model_step *last = &m->step[e][first + steps];
-    *out = (model_piece){e, first, steps, false, true, {0}, last->root_value, last->to_play};
+    *out = (model_segment){e, first, steps, false, true, {0}, last->root_value, last->to_play};
     memcpy(out->observation, last->observation, sizeof out->observation);
     return true;
 }
 
-static inline const float *model_observation(const model *m, const model_piece *p, int t) {
+static inline const float *model_observation(const model *m, const model_segment *p, int t) {
     return t == p->steps ? p->observation : m->step[p->environment][p->first + t].observation;
 }
-static inline double model_value(const model *m, const model_piece *p, int t) {
+static inline double model_value(const model *m, const model_segment *p, int t) {
     return (double)(t == p->steps ? p->root_value : m->step[p->environment][p->first + t].root_value);
 }
-static inline int model_player(const model *m, const model_piece *p, int t) {
+static inline int model_player(const model *m, const model_segment *p, int t) {
     return t == p->steps ? p->to_play : m->step[p->environment][p->first + t].to_play;
 }
 
-/* n of a step of a piece: one less for every td_interval steps of age (docs/spec/learning.md 1.6). Where environments
+/* n of a step of a segment: one less for every td_interval steps of age (docs/spec/learning.md 1.6). Where environments
  * are out of step, a step may count as later than the last one; it has age 0. */
-static inline int model_td_steps(const model *m, const model_piece *p, int t) {
+static inline int model_td_steps(const model *m, const model_segment *p, int t) {
     int64_t index = (int64_t)(p->first + t) * m->config.environments + p->environment, age = m->collected - index;
     if (m->config.targets.td_interval == 0 || age < 0) return m->config.targets.td_steps;
     int64_t n = m->config.targets.td_steps - age / m->config.targets.td_interval;
     return n < 1 ? 1 : (int)n;
 }
 
-/* The n-step return of position t of a piece (docs/spec/learning.md 1.1, 1.2); *at: its bootstrap, -1 if
+/* The n-step return of position t of a segment (docs/spec/learning.md 1.1, 1.2); *at: its bootstrap, -1 if
  * none. */
-static inline double model_return(const model *m, const model_piece *p, int t, int n, int *at) {
+static inline double model_return(const model *m, const model_segment *p, int t, int n, int *at) {
     const model_step *s = &m->step[p->environment][p->first];
     double sum = 0.0;
     int end = t + n < p->steps ? t + n : p->steps;

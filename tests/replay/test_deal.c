@@ -1,5 +1,5 @@
-/* What the replays of some ranks have saved goes on in those of any other number: every piece and every open episode is
- * there once, with its rows, its priorities and its age. */
+/* What the replays of some ranks have saved goes on in those of any other number: every segment and every open episode
+ * is there once, with its rows, its priorities and its age. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void close_shards(shards *s) {
 }
 
 /* Whether the episode of an environment ends behind step `time`. Without a limit on episodes there are longer ones than
- * a piece. */
+ * a segment. */
 static bool ends(const shards *s, int environment, int time) {
     cm_rng rng = cm_rng_init(cm_key_make(7, CM_RNG_TEST, (uint64_t)environment), (uint64_t)time);
     const bool whole = cm_replay_configuration(s->replay[0])->max_episodes > 0;
@@ -126,7 +126,7 @@ typedef struct records {
 } records;
 
 typedef struct saved {
-    cm_bytes state[MOST], segment[MOST][2];
+    cm_bytes state[MOST], file[MOST][2];
 } saved;
 
 static void save(const shards *s, int compression, saved *out) {
@@ -134,11 +134,12 @@ static void save(const shards *s, int compression, saved *out) {
     for (int i = 0; i < s->count; i++) {
         cm_replay_counts counts;
         cm_replay_count(s->replay[i], &counts);
-        uint64_t half = (uint64_t)counts.pieces / 2, rest = (uint64_t)counts.pieces - half;
-        const cm_sink older = cm_bytes_sink(&out->segment[i][0]), newer = cm_bytes_sink(&out->segment[i][1]);
+        uint64_t half = (uint64_t)counts.segments / 2, rest = (uint64_t)counts.segments - half;
+        const cm_sink older = cm_bytes_sink(&out->file[i][0]), newer = cm_bytes_sink(&out->file[i][1]);
         const cm_sink state = cm_bytes_sink(&out->state[i]);
-        ck_assert_int_eq(cm_replay_segment_write(s->replay[i], counts.first_piece, half, compression, &older), CM_OK);
-        ck_assert_int_eq(cm_replay_segment_write(s->replay[i], counts.first_piece + half, rest, compression, &newer),
+        ck_assert_int_eq(cm_replay_segments_write(s->replay[i], counts.first_segment, half, compression, &older),
+                         CM_OK);
+        ck_assert_int_eq(cm_replay_segments_write(s->replay[i], counts.first_segment + half, rest, compression, &newer),
                          CM_OK);
         ck_assert_int_eq(cm_replay_state_write(s->replay[i], compression, &state), CM_OK);
     }
@@ -147,8 +148,8 @@ static void save(const shards *s, int compression, saved *out) {
 static void free_saved(saved *s) {
     for (int i = 0; i < MOST; i++) {
         cm_bytes_free(&s->state[i]);
-        cm_bytes_free(&s->segment[i][0]);
-        cm_bytes_free(&s->segment[i][1]);
+        cm_bytes_free(&s->file[i][0]);
+        cm_bytes_free(&s->file[i][1]);
     }
 }
 
@@ -192,8 +193,8 @@ static void read_shard(const shards *s, const saved *from, int shard, records *o
     at += (counters[1] - counters[0]) * sizeof(int32_t);
     if (prioritized) priority = at, trained = at + (size_t)place[2] * sizeof(float), at = trained + place[2];
     for (int k = 0; k < 2; k++) {
-        const unsigned char *in = from->segment[shard][k].data + HEADER;
-        const unsigned char *end = from->segment[shard][k].data + from->segment[shard][k].size;
+        const unsigned char *in = from->file[shard][k].data + HEADER;
+        const unsigned char *end = from->file[shard][k].data + from->file[shard][k].size;
         while (in < end) {
             int32_t steps;
             get(&in, &steps, sizeof steps);
@@ -252,8 +253,8 @@ static cm_status deal_one(const saved *files, int count, cm_replay *replay, int 
     CM_TRY(cm_replay_deal_create(replay, shard, parts, states, count, &deal));
     cm_status status = CM_OK;
     for (int i = 2 * count - 1; i >= 0 && status == CM_OK; i--) {
-        const cm_source segment = cm_bytes_source(&files->segment[i / 2][i % 2]);
-        status = cm_replay_deal_segment(deal, i / 2, &segment);
+        const cm_source file = cm_bytes_source(&files->file[i / 2][i % 2]);
+        status = cm_replay_deal_segments(deal, i / 2, &file);
     }
     if (status == CM_OK) status = cm_replay_load_end(replay);
     cm_replay_deal_destroy(deal);
@@ -281,13 +282,13 @@ static int64_t positions(const shards *s) {
     return sum;
 }
 
-/* No shard has more than its share and a piece or, with a limit on episodes, one. */
+/* No shard has more than its share and a segment or, with a limit on episodes, one. */
 static void expect_balance(const shards *s, const limits *limit) {
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < s->count; i++) {
         cm_replay_counts counts;
         cm_replay_count(s->replay[i], &counts);
-        int64_t mine = limit->episodes > 0 ? counts.pieces : counts.rows;
+        int64_t mine = limit->episodes > 0 ? counts.segments : counts.rows;
         least = mine < least ? mine : least;
         most = mine > most ? mine : most;
     }
@@ -307,7 +308,7 @@ static void expect_equal(const records *a, const records *b) {
     }
 }
 
-START_TEST(every_piece_and_open_episode_is_in_one_shard_of_any_number) {
+START_TEST(every_segment_and_open_episode_is_in_one_shard_of_any_number) {
     static const int counts[] = {1, 2, 3, 4, 6};
     static records before, after;
     const limits *limit = &variants[_i];
@@ -358,8 +359,8 @@ START_TEST(dealing_the_same_twice_gives_the_same_batches) {
 }
 END_TEST
 
-/* The oldest pieces of what a shard is given make way where its limits are smaller. */
-START_TEST(a_smaller_memory_keeps_the_newest_pieces) {
+/* The oldest segments of what a shard is given make way where its limits are smaller. */
+START_TEST(a_smaller_memory_keeps_the_newest_segments) {
     static records before, after;
     shards from, to;
     const limits small = {0, 24, true, 0}, few_bytes = {0, 0, true, 9000};
@@ -398,16 +399,16 @@ START_TEST(what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay) {
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "are no share of the 6 that were saved"));
     ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 2), CM_ERR_INPUT);
     ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 3, 3), CM_ERR_INPUT);
-    files.segment[1][0].data[HEADER + 9] ^= 1;
+    files.file[1][0].data[HEADER + 9] ^= 1;
     ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "damaged"));
-    files.segment[1][0].data[HEADER + 9] ^= 1;
+    files.file[1][0].data[HEADER + 9] ^= 1;
     files.state[1].data[HEADER + 9] ^= 1;
     ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "replay of rank 1: replay state: damaged"));
     files.state[1].data[HEADER + 9] ^= 1;
     cm_replay_count(to.replay[0], &counts);
-    ck_assert_int_eq(counts.pieces, 0);
+    ck_assert_int_eq(counts.segments, 0);
     ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_OK);
     free_saved(&files);
     close_shards(&from);
@@ -415,9 +416,9 @@ START_TEST(what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay) {
 }
 END_TEST
 
-/* Takes what is in a segment out of the records. */
-static void forget_segment(const shards *s, const cm_bytes *segment, records *all) {
-    const unsigned char *in = segment->data + HEADER, *end = segment->data + segment->size;
+/* Takes what is in a file out of the records. */
+static void forget_file(const shards *s, const cm_bytes *file, records *all) {
+    const unsigned char *in = file->data + HEADER, *end = file->data + file->size;
     while (in < end) {
         int32_t steps;
         get(&in, &steps, sizeof steps);
@@ -429,19 +430,19 @@ static void forget_segment(const shards *s, const cm_bytes *segment, records *al
     }
 }
 
-/* Without one segment of each of two shards, an old one and a new one, all others are there as they were. */
-START_TEST(pieces_of_lost_segments_are_left_out) {
+/* Without one file of each of two shards, an old one and a new one, all others are there as they were. */
+START_TEST(segments_of_lost_segments_are_left_out) {
     static records before, after;
     static const int lost[] = {0, 1, -1}; /* which of each shard */
     const int counts[] = {3, 1, 2};
     for (int c = 0; c < 3; c++) {
         shards from, to;
         saved files;
-        cm_replay_range segments[2 * MOST];
-        cm_replay_ranges whole = {segments, 0};
-        cm_replay_losses losses = {.pieces = 0};
+        cm_replay_range ranges[2 * MOST];
+        cm_replay_ranges whole = {ranges, 0};
+        cm_replay_losses losses = {.segments = 0};
         cm_file_bytes states[3];
-        int64_t lost_pieces = 0;
+        int64_t lost_segments = 0;
         open_shards(&from, 3, &variants[_i]);
         for (int i = 0; i < ITERATIONS; i++) iterate(&from);
         read_all(&from, &before);
@@ -449,14 +450,14 @@ START_TEST(pieces_of_lost_segments_are_left_out) {
         for (int r = 0; r < 3; r++) {
             states[r] = (cm_file_bytes){files.state[r].data, files.state[r].size};
             for (int k = 0; k < 2; k++) {
-                const cm_bytes *segment = &files.segment[r][k];
+                const cm_bytes *file = &files.file[r][k];
                 cm_replay_range range = {.shard = r};
-                const cm_source source = cm_bytes_source(segment);
-                ck_assert_int_eq(cm_replay_segment_range(&source, &range.first, &range.count), CM_OK);
-                if (k != lost[r]) segments[whole.count++] = range;
+                const cm_source source = cm_bytes_source(file);
+                ck_assert_int_eq(cm_replay_segments_range(&source, &range.first, &range.count), CM_OK);
+                if (k != lost[r]) ranges[whole.count++] = range;
                 if (k != lost[r]) continue;
-                lost_pieces += (int64_t)range.count;
-                forget_segment(&from, segment, &before);
+                lost_segments += (int64_t)range.count;
+                forget_file(&from, file, &before);
             }
         }
         open_shards(&to, counts[c], &variants[_i]);
@@ -466,13 +467,13 @@ START_TEST(pieces_of_lost_segments_are_left_out) {
             ck_assert_msg(cm_replay_deal_whole(to.replay[m], m, counts[c], states, 3, &whole, &losses, &deal) == CM_OK,
                           "%s", cm_error_message());
             for (int i = 0; i < 6; i++) {
-                const cm_source segment = cm_bytes_source(&files.segment[i / 2][i % 2]);
+                const cm_source file = cm_bytes_source(&files.file[i / 2][i % 2]);
                 if (i % 2 == lost[i / 2]) continue;
-                ck_assert_int_eq(cm_replay_deal_segment(deal, i / 2, &segment), CM_OK);
+                ck_assert_int_eq(cm_replay_deal_segments(deal, i / 2, &file), CM_OK);
             }
             ck_assert_msg(cm_replay_load_end(to.replay[m]) == CM_OK, "%s", cm_error_message());
             cm_replay_deal_destroy(deal);
-            ck_assert_int_eq(losses.lost_pieces, lost_pieces);
+            ck_assert_int_eq(losses.lost_segments, lost_segments);
             ck_assert_int_gt(losses.lost_steps, 0);
             ck_assert_int_gt(losses.steps, losses.lost_steps);
         }
@@ -490,10 +491,10 @@ int main(void) {
     Suite *suite = suite_create("deal");
     TCase *tc = tcase_create("deal");
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, every_piece_and_open_episode_is_in_one_shard_of_any_number, 0, 4);
+    tcase_add_loop_test(tc, every_segment_and_open_episode_is_in_one_shard_of_any_number, 0, 4);
     tcase_add_test(tc, dealing_the_same_twice_gives_the_same_batches);
-    tcase_add_test(tc, a_smaller_memory_keeps_the_newest_pieces);
-    tcase_add_loop_test(tc, pieces_of_lost_segments_are_left_out, 0, 2);
+    tcase_add_test(tc, a_smaller_memory_keeps_the_newest_segments);
+    tcase_add_loop_test(tc, segments_of_lost_segments_are_left_out, 0, 2);
     tcase_add_test(tc, what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);

@@ -50,7 +50,7 @@ static void check_observation(const float *stored, const int32_t *elements, cons
     }
 }
 
-static void check_value(const model *m, const cm_batch *b, const model_piece *p, int t, int n, size_t at,
+static void check_value(const model *m, const cm_batch *b, const model_segment *p, int t, int n, size_t at,
                         const int32_t *elements) {
     int bootstrap = -1;
     bool inside = t < p->steps;
@@ -65,7 +65,7 @@ static void check_value(const model *m, const cm_batch *b, const model_piece *p,
     ck_assert_float_eq(b->value_bootstrap[at], stored);
 }
 
-static void check_position(const model *m, const cm_batch *b, const model_piece *p, int t, size_t at,
+static void check_position(const model *m, const cm_batch *b, const model_segment *p, int t, size_t at,
                            const int32_t *actions) {
     size_t count = (size_t)b->actions;
     bool inside = t < p->steps;
@@ -82,7 +82,7 @@ static void check_position(const model *m, const cm_batch *b, const model_piece 
     }
 }
 
-static void check_unroll_step(const model *m, const cm_batch *b, const model_piece *p, int t, size_t at,
+static void check_unroll_step(const model *m, const cm_batch *b, const model_segment *p, int t, size_t at,
                               const int32_t *elements, const int32_t *actions) {
     bool inside = t < p->steps;
     const model_step *s = &m->step[p->environment][p->first + (inside ? t : 0)];
@@ -99,7 +99,7 @@ static void check_unroll_step(const model *m, const cm_batch *b, const model_pie
 static void check_row(const model *m, const cm_batch *b, size_t row) {
     int environments = m->config.environments, e = (int)(b->index[row] % (uint32_t)environments);
     int step = (int)(b->index[row] / (uint32_t)environments);
-    model_piece p;
+    model_segment p;
     ck_assert_msg(model_find(m, e, step, &p), "step %d of environment %d may not be drawn", step, e);
     int t = step - p.first, s = b->symmetry[row];
     const int32_t *elements = s ? swap_elements + 3 * s : NULL;
@@ -126,9 +126,9 @@ static void check_content(const model *m, cm_replay *replay, uint64_t update) {
     ck_assert_int_eq(counts.positions, model_positions(m));
     ck_assert_int_eq(counts.steps, model_ring_steps(m));
     ck_assert_int_eq(counts.episodes, model_episodes(m));
-    ck_assert_int_eq(counts.pieces, m->pieces - m->gone);
-    ck_assert_int_eq(counts.rows, counts.steps + counts.pieces);
-    ck_assert_uint_eq(counts.first_piece, (uint64_t)m->gone);
+    ck_assert_int_eq(counts.segments, m->segments - m->gone);
+    ck_assert_int_eq(counts.rows, counts.steps + counts.segments);
+    ck_assert_uint_eq(counts.first_segment, (uint64_t)m->gone);
     cm_batch_config config = {.rows = (int)counts.positions, .consistency = true, .bootstrap = true, .seed = 3};
     if (counts.positions == 0) return;
     cm_batch *batch;
@@ -189,7 +189,7 @@ START_TEST(replay_of_random_episodes_equals_the_naive_model) {
     ck_assert_int_eq(cm_replay_plan_make(&m->config, &plan), CM_OK);
     ck_assert_int_eq(cm_replay_create(&m->config, &replay), CM_OK);
     play(m, replay, plan.ring_rows, 70);
-    ck_assert_int_gt(m->pieces, 4);
+    ck_assert_int_gt(m->segments, 4);
     ck_assert_int_eq(cm_replay_clear(replay), CM_OK);
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);

@@ -71,21 +71,21 @@ static uint64_t iterate(model *m, cm_replay *replay, uint64_t iteration, uint64_
     return hash;
 }
 
-enum { MAX_SEGMENTS = 64 };
+enum { MAX_FILES = 64 };
 
 typedef struct saved {
-    cm_bytes state, segment[MAX_SEGMENTS];
-    int segments;
-    uint64_t next; /* first piece that is in no segment */
+    cm_bytes state, file[MAX_FILES];
+    int count;
+    uint64_t next; /* first segment that is in no file */
 } saved;
 
 static void save(saved *s, const cm_replay *replay, int compression) {
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);
-    uint64_t end = counts.first_piece + (uint64_t)counts.pieces;
-    if (s->next < counts.first_piece) s->next = counts.first_piece;
-    const cm_sink segment = cm_bytes_sink(&s->segment[s->segments++]), state = cm_bytes_sink(&s->state);
-    ck_assert_msg(cm_replay_segment_write(replay, s->next, end - s->next, compression, &segment) == CM_OK, "%s",
+    uint64_t end = counts.first_segment + (uint64_t)counts.segments;
+    if (s->next < counts.first_segment) s->next = counts.first_segment;
+    const cm_sink file = cm_bytes_sink(&s->file[s->count++]), state = cm_bytes_sink(&s->state);
+    ck_assert_msg(cm_replay_segments_write(replay, s->next, end - s->next, compression, &file) == CM_OK, "%s",
                   cm_error_message());
     s->next = end;
     ck_assert_msg(cm_replay_state_write(replay, compression, &state) == CM_OK, "%s", cm_error_message());
@@ -94,17 +94,17 @@ static void save(saved *s, const cm_replay *replay, int compression) {
 static cm_status load(const saved *s, cm_replay *replay) {
     const cm_source state = cm_bytes_source(&s->state);
     CM_TRY(cm_replay_state_read(replay, &state));
-    for (int i = 0; i < s->segments; i++) {
-        const int at = i ^ (s->segments > 1 && i < (s->segments & ~1)); /* not in order */
-        const cm_source segment = cm_bytes_source(&s->segment[at]);
-        CM_TRY(cm_replay_segment_read(replay, &segment));
+    for (int i = 0; i < s->count; i++) {
+        const int at = i ^ (s->count > 1 && i < (s->count & ~1)); /* not in order */
+        const cm_source file = cm_bytes_source(&s->file[at]);
+        CM_TRY(cm_replay_segments_read(replay, &file));
     }
     return cm_replay_load_end(replay);
 }
 
 static void free_saved(saved *s) {
     cm_bytes_free(&s->state);
-    for (int i = 0; i < s->segments; i++) cm_bytes_free(&s->segment[i]);
+    for (int i = 0; i < s->count; i++) cm_bytes_free(&s->file[i]);
 }
 
 static cm_replay_config variant(int i) {
@@ -157,12 +157,12 @@ START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
     cm_replay_count(loaded, &two);
     ck_assert_int_eq(two.positions, one.positions);
     ck_assert_int_eq(two.episodes, one.episodes);
-    ck_assert_int_eq(two.pieces, one.pieces);
+    ck_assert_int_eq(two.segments, one.segments);
     ck_assert_int_eq(two.rows, one.rows);
-    ck_assert_uint_eq(two.first_piece, one.first_piece);
+    ck_assert_uint_eq(two.first_segment, one.first_segment);
     ck_assert_uint_eq(two.collected, one.collected);
     ck_assert_uint_eq(two.late_updates, one.late_updates);
-    ck_assert_int_gt(one.first_piece, 20);
+    ck_assert_int_gt(one.first_segment, 20);
     expect_same_batches(m, unbroken, loaded, 40, 60);
     expect_same_state(unbroken, loaded);
     free(m);
@@ -172,7 +172,7 @@ START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
 }
 END_TEST
 
-/* A small saved run: two segments and a state. */
+/* A small saved run: two files and a state. */
 static saved make_files(int compression) {
     model *m = make_model(&base_config, 2);
     cm_replay *replay = make_replay(&base_config);
@@ -233,7 +233,7 @@ START_TEST(observations_that_are_not_of_the_replays_unit_are_refused) {
 }
 END_TEST
 
-START_TEST(smaller_ring_keeps_the_newest_pieces_that_fit) {
+START_TEST(smaller_ring_keeps_the_newest_segments_that_fit) {
     saved files = make_files(CM_SEGMENT_ZSTD);
     cm_replay *whole = make_replay(&base_config);
     ck_assert_int_eq(load(&files, whole), CM_OK);
@@ -245,9 +245,9 @@ START_TEST(smaller_ring_keeps_the_newest_pieces_that_fit) {
     cm_replay_counts one, two;
     cm_replay_count(whole, &one);
     cm_replay_count(small, &two);
-    ck_assert_int_lt(two.pieces, one.pieces);
-    ck_assert_int_gt(two.pieces, 0);
-    ck_assert_uint_eq(two.first_piece + (uint64_t)two.pieces, one.first_piece + (uint64_t)one.pieces);
+    ck_assert_int_lt(two.segments, one.segments);
+    ck_assert_int_gt(two.segments, 0);
+    ck_assert_uint_eq(two.first_segment + (uint64_t)two.segments, one.first_segment + (uint64_t)one.segments);
     model *m = make_model(&config, 3);
     for (uint64_t i = 0; i < 20; i++) iterate(m, small, i, 0);
     free(m);
@@ -264,16 +264,16 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
     config.max_steps = 0;
     config.bytes = 1 << 20;
     cm_replay *replay = make_replay(&config);
-    uint64_t first, count, pieces = 0;
-    for (int i = 0; i < files.segments; i++) {
-        const cm_source segment = cm_bytes_source(&files.segment[i]);
-        ck_assert_int_eq(cm_replay_segment_range(&segment, &first, &count), CM_OK);
-        ck_assert_int_eq(cm_replay_segment_append(replay, &segment, 0, 1), CM_OK);
-        pieces += count;
+    uint64_t first, count, segments = 0;
+    for (int i = 0; i < files.count; i++) {
+        const cm_source file = cm_bytes_source(&files.file[i]);
+        ck_assert_int_eq(cm_replay_segments_range(&file, &first, &count), CM_OK);
+        ck_assert_int_eq(cm_replay_segments_append(replay, &file, 0, 1), CM_OK);
+        segments += count;
     }
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);
-    ck_assert_uint_eq((uint64_t)counts.pieces, pieces);
+    ck_assert_uint_eq((uint64_t)counts.segments, segments);
     ck_assert_int_eq(counts.positions, counts.steps);
     model *m = make_model(&config, 4);
     for (uint64_t i = 0; i < 5; i++) iterate(m, replay, i, 0);
@@ -283,7 +283,7 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
 }
 END_TEST
 
-/* What segments of `files` hold, appended to a replay of two environments, which keeps bytes of float32 observations.
+/* What the files of `files` hold, appended to a replay of two environments, which keeps bytes of float32 observations.
  */
 static cm_replay *append_files(const saved *files, int64_t max_steps, int share, int shares, cm_replay_counts *counts) {
     cm_replay_config config = base_config;
@@ -292,26 +292,26 @@ static cm_replay *append_files(const saved *files, int64_t max_steps, int share,
     config.max_steps = max_steps;
     config.bytes = 1 << 20;
     cm_replay *replay = make_replay(&config);
-    for (int i = 0; i < files->segments; i++) {
-        const cm_source segment = cm_bytes_source(&files->segment[i]);
-        const cm_status status = cm_replay_segment_append(replay, &segment, share, shares);
+    for (int i = 0; i < files->count; i++) {
+        const cm_source file = cm_bytes_source(&files->file[i]);
+        const cm_status status = cm_replay_segments_append(replay, &file, share, shares);
         ck_assert_msg(status == CM_OK, "%s", cm_error_message());
     }
     cm_replay_count(replay, counts);
     return replay;
 }
 
-/* Of both segments the newest 30 steps are drawn, and fewer when others have been acted. */
+/* Of both files the newest 30 steps are drawn, and fewer when others have been acted. */
 START_TEST(appended_steps_grow_old_like_those_that_were_acted_now) {
     saved files = make_files(CM_SEGMENT_PLAIN);
     cm_replay_counts all, counts;
     cm_replay *unlimited = append_files(&files, 0, 0, 1, &all), *replay = append_files(&files, 30, 0, 1, &counts);
     ck_assert_int_gt(all.steps, 40);
     ck_assert_int_ge((int64_t)all.collected, all.steps);
-    ck_assert_int_le((int64_t)all.collected, all.steps + 2); /* each of the segments to a multiple of 2 */
+    ck_assert_int_le((int64_t)all.collected, all.steps + 2); /* each of the files to a multiple of 2 */
     ck_assert_int_ge(counts.positions, 28);
     ck_assert_int_le(counts.positions, 30);
-    ck_assert_uint_gt(counts.first_piece, 0);
+    ck_assert_uint_gt(counts.first_segment, 0);
     const float observation[3] = {0}, policy[5] = {1, 0, 0, 0, 0};
     const cm_replay_step step = {.observation = observation, .policy = policy};
     for (int i = 0; i < 6; i++) {
@@ -332,19 +332,19 @@ END_TEST
 START_TEST(shares_of_segments_are_all_of_them_once) {
     saved files = make_files(CM_SEGMENT_ZSTD);
     cm_replay_counts all, share;
-    int64_t pieces = 0, steps = 0;
+    int64_t segments = 0, steps = 0;
     uint64_t collected = 0;
     cm_replay_destroy(append_files(&files, 0, 0, 1, &all));
     for (int i = 0; i < 3; i++) {
         cm_replay_destroy(append_files(&files, 0, i, 3, &share));
-        ck_assert_int_ge(share.pieces, all.pieces / 3 - 1);
-        pieces += share.pieces, steps += share.steps;
+        ck_assert_int_ge(share.segments, all.segments / 3 - 1);
+        segments += share.segments, steps += share.steps;
         if (i > 0) ck_assert_uint_eq(share.collected, collected);
         collected = share.collected;
     }
     ck_assert_uint_ge(3 * collected, all.collected);
-    ck_assert_uint_le(3 * collected, all.collected + 6 * (uint64_t)files.segments); /* each to a multiple of 6 */
-    ck_assert_int_eq(pieces, all.pieces);
+    ck_assert_uint_le(3 * collected, all.collected + 6 * (uint64_t)files.count); /* each to a multiple of 6 */
+    ck_assert_int_eq(segments, all.segments);
     ck_assert_int_eq(steps, all.steps);
     free_saved(&files);
 }
@@ -367,14 +367,14 @@ static void refuse(const saved *files, const char *says) {
 
 START_TEST(missing_foreign_and_swapped_files_are_named) {
     saved files = make_files(CM_SEGMENT_ZSTD), wrong = files;
-    wrong.segments = 1;
-    refuse(&wrong, "is in no segment");
+    wrong.count = 1;
+    refuse(&wrong, "is in no file");
     wrong = files;
-    wrong.state = files.segment[0];
+    wrong.state = files.file[0];
     refuse(&wrong, "replay state: not one");
     wrong = files;
-    wrong.segment[1] = files.state;
-    refuse(&wrong, "replay segment: not one");
+    wrong.file[1] = files.state;
+    refuse(&wrong, "segment file: not one");
     wrong = files;
     wrong.state.size = 0;
     refuse(&wrong, "replay state: not one (0 bytes");
@@ -406,14 +406,14 @@ START_TEST(missing_foreign_and_swapped_files_are_named) {
 }
 END_TEST
 
-/* All of a replay: its state, and one segment of all pieces. */
+/* All of a replay: its state, and one file of all segments. */
 static void save_all(const cm_replay *replay, cm_bytes out[2]) {
     cm_replay_counts counts;
-    const cm_sink state = cm_bytes_sink(&out[0]), segment = cm_bytes_sink(&out[1]);
+    const cm_sink state = cm_bytes_sink(&out[0]), file = cm_bytes_sink(&out[1]);
     cm_replay_count(replay, &counts);
     ck_assert_int_eq(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &state), CM_OK);
     ck_assert_int_eq(
-        cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &segment),
+        cm_replay_segments_write(replay, counts.first_segment, (uint64_t)counts.segments, CM_SEGMENT_PLAIN, &file),
         CM_OK);
 }
 
@@ -431,7 +431,7 @@ static void expect_saved(const cm_replay *replay, const cm_bytes want[2]) {
 START_TEST(every_truncation_and_every_flipped_byte_is_refused) {
     saved files = make_files(_i ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
     cm_replay *replay = make_replay(&base_config);
-    cm_bytes *file[2] = {&files.state, &files.segment[0]}, intact[2] = {{0}};
+    cm_bytes *file[2] = {&files.state, &files.file[0]}, intact[2] = {{0}};
     int harmless = 0;
     ck_assert_int_eq(load(&files, replay), CM_OK);
     save_all(replay, intact);
@@ -471,7 +471,7 @@ static void seal(cm_bytes *file) {
 
 START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
     saved files = make_files(CM_SEGMENT_PLAIN);
-    cm_bytes *file = &files.segment[1];
+    cm_bytes *file = &files.file[1];
     unsigned char *steps = file->data + 64, old = *steps;
     *steps = old == 1 ? 2 : (unsigned char)(old - 1);
     seal(file);
@@ -491,11 +491,11 @@ START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
 }
 END_TEST
 
-/* Behind the number of its steps the observations of a piece are first; those of a lane, behind its three numbers. */
+/* Behind the number of its steps the observations of a segment are first; those of a lane, behind its three numbers. */
 START_TEST(sealed_observations_that_are_not_finite_are_named) {
     const float wrong = _i ? INFINITY : NAN;
     saved files = make_files(CM_SEGMENT_PLAIN);
-    cm_bytes *file = &files.segment[1];
+    cm_bytes *file = &files.file[1];
     memcpy(file->data + 64 + 4 + 2 * sizeof wrong, &wrong, sizeof wrong);
     seal(file);
     refuse(&files,
@@ -509,7 +509,7 @@ START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
     saved files = make_files(_i % 4 == 0 ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
     cm_replay *replay = make_replay(&base_config);
     for (int trial = 0; trial < 300; trial++) {
-        cm_bytes *file = cm_rng_below(&rng, 2) ? &files.state : &files.segment[cm_rng_below(&rng, 2)];
+        cm_bytes *file = cm_rng_below(&rng, 2) ? &files.state : &files.file[cm_rng_below(&rng, 2)];
         cm_bytes whole = {malloc(file->size), file->size, file->size};
         memcpy(whole.data, file->data, file->size);
         int changes = 1 + (int)cm_rng_below(&rng, 3);
@@ -592,9 +592,9 @@ START_TEST(state_is_refused_while_steps_wait_for_a_commit) {
     ck_assert_int_eq(cm_replay_state_write(replay, 0, &sink), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
     ck_assert_int_eq(cm_replay_state_write(replay, 0, &sink), CM_OK);
-    ck_assert_int_eq(cm_replay_segment_write(replay, 0, 1, 0, &sink), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_replay_segments_write(replay, 0, 1, 0, &sink), CM_ERR_INPUT);
     const cm_source source = cm_bytes_source(&state);
-    ck_assert_int_eq(cm_replay_segment_read(replay, &source), CM_ERR_STATE);
+    ck_assert_int_eq(cm_replay_segments_read(replay, &source), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_load_end(replay), CM_ERR_STATE);
     cm_bytes_free(&state);
     cm_replay_destroy(replay);
@@ -653,7 +653,7 @@ int main(void) {
     tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 12);
     tcase_add_loop_test(tests, float32_observations_are_read_as_bytes_where_these_are_kept, 0, 2);
     tcase_add_test(tests, observations_that_are_not_of_the_replays_unit_are_refused);
-    tcase_add_test(tests, smaller_ring_keeps_the_newest_pieces_that_fit);
+    tcase_add_test(tests, smaller_ring_keeps_the_newest_segments_that_fit);
     tcase_add_test(tests, appended_segment_adds_its_episodes_as_new_ones);
     tcase_add_test(tests, appended_steps_grow_old_like_those_that_were_acted_now);
     tcase_add_test(tests, shares_of_segments_are_all_of_them_once);

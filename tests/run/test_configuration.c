@@ -356,7 +356,7 @@ START_TEST(alphazero_unrolls_nothing_and_selects_as_it_is_told) {
 END_TEST
 
 /* 10,000 steps of 8 environments: 1,250 of each are drawn. */
-START_TEST(no_more_of_an_episode_is_kept_in_one_piece_than_is_drawn_of_its_environment) {
+START_TEST(no_more_of_an_episode_is_kept_in_one_segment_than_is_drawn_of_its_environment) {
     static const struct {
         const char *memory, *environments;
         cm_env_spec spec;
@@ -372,10 +372,10 @@ START_TEST(no_more_of_an_episode_is_kept_in_one_piece_than_is_drawn_of_its_envir
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_loads(NULL, cases[i].memory, cases[i].environments);
-        ck_assert_int_eq(cm_run_learner_piece(&c, &cases[i].spec), cases[i].want);
+        ck_assert_int_eq(cm_run_learner_segment(&c, &cases[i].spec), cases[i].want);
     }
     assert_loads(CM_TEST_CASES "/cumind/configuration.json", NULL, NULL); /* so many episodes, however long */
-    ck_assert_int_eq(cm_run_learner_piece(&c, &cases[1].spec), 27000);
+    ck_assert_int_eq(cm_run_learner_segment(&c, &cases[1].spec), 27000);
 }
 END_TEST
 
@@ -630,7 +630,7 @@ int main(void) {
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
-    tcase_add_test(t, no_more_of_an_episode_is_kept_in_one_piece_than_is_drawn_of_its_environment);
+    tcase_add_test(t, no_more_of_an_episode_is_kept_in_one_segment_than_is_drawn_of_its_environment);
     tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
     tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);

@@ -1,5 +1,5 @@
 /* A run takes no memory after its second iteration: a long run allocates no more than a short one, but for the few
- * pieces that the files of its last checkpoint need (they depend on how many episodes there are). */
+ * segments that the files of its last checkpoint need (they depend on how many episodes there are). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
