@@ -1,27 +1,27 @@
-# Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, $(BUILD)/benchmark_gpu, one program per tests/*/test_*.c
+# Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, $(BUILD)/benchmark_gpu, one program per test_*.c below tests/
 
 # Device code and the host code that links vendor libraries are modules (mk/cuda.mk), not part of the library;
 # src/device/cuda/ needs neither header nor library of CUDA and is.
 # Files that are named after an instruction set are for compilers whose target may have it.
 TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
 OTHER_TARGET := $(if $(filter x86_64-%,$(TARGET)),,%_avx2.c %_avx512.c %_avx512bf16.c) $(if $(filter aarch64-%,$(TARGET)),,%_neon.c)
-ALL_SRC := $(filter-out $(OTHER_TARGET),$(sort $(wildcard src/*/*.c src/*/*/*.c)))
-MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
+ALL_SRC := $(filter-out $(OTHER_TARGET),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
+MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard $(addprefix src/*/cuda/,*.cu *.c */*.cu */*.c))))
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
 # Of these, what sees the libraries of CUDA, or the state of their streams.
-CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c play.c beside.c driver_check.c module.c nvtx.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
+CUDA_ONLY := $(filter-out %/ops.c,$(wildcard src/backend/cuda/module/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
-TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
+TEST_SRC := $(sort $(wildcard tests/*/test_*.c tests/*/*/test_*.c tests/*/*/*/test_*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 # Other files of tests/support/ and tests/ptx/ are linked into every test.
 PTX_SRC := $(filter-out tests/ptx/test_%,$(sort $(wildcard tests/ptx/*.c)))
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c)) $(PTX_SRC))
 SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
-HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
+HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h))
 PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
 
 all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library, the programs and, where MPI is installed, its module (default)
@@ -148,11 +148,15 @@ $(BUILD)/tests/run/test_rehearsal: | $(REHEARSED)
 $(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(abspath $(REHEARSAL))\"
 
 # The operations of the cuda backend run on the CPU in these tests: their host code, and kernels by way of lanes.c.
-CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
-    $(BUILD)/tests/backend/cuda_cpu.o
-$(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches cuda_towers cuda_trial nonfinite): $(CUDA_OPS_OBJ)
+CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*/*.c))) \
+    $(BUILD)/tests/backend/cuda/cuda_cpu.o
+$(filter $(BUILD)/tests/backend/cuda/ops/% $(BUILD)/tests/backend/cuda/fused/%,$(TEST_BIN)) $(BUILD)/tests/backend/test_nonfinite: $(CUDA_OPS_OBJ)
 SIMULATIONS_OBJ := $(CUDA_OPS_OBJ) $(BUILD)/src/agent/cuda/simulations.o $(BUILD)/tests/agent/simulations_cpu.o
 $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
+
+# Plots are of the program, not of the library.
+PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,curve curve_plot interval_plot svg)
+$(addprefix $(BUILD)/tests/,cli/test_curve cli/test_interval_plot run/test_display): $(PLOT_OBJ)
 
 tests: $(TEST_BIN)
 

@@ -8,7 +8,7 @@ OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WER
 # What is compiled where there is no CUDA toolkit may not include its headers: a machine that has them would not notice.
 check-layers: ## every folder includes only what the design allows it
 	@scripts/check_layers .
-	@! grep -nE '^#include <(cu|nv|nccl)' $(LIB_SRC) $(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c)) src/agent/cuda/*.c || \
+	@! grep -nE '^#include <(cu|nv|nccl)' $(LIB_SRC) $(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*/*.c)) src/agent/cuda/*.c || \
 	    { echo 'headers of CUDA in what is compiled without it'; exit 1; }
 
 check-options: ## every option of a configuration is read by something
@@ -53,7 +53,7 @@ COUNTED := $(if $(COVERAGE),-fno-ivopts --coverage -fprofile-update=single)
 SANITIZED := -fsanitize=address,undefined
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
-	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/test_dnn_graph \
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph \
 	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
 	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)' test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
@@ -67,8 +67,8 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 # run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone".
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
-	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass agent/test_simulations trainer/test_unroll trainer/test_cases replay/test_replay run/test_rehearsal \
-	    backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_pass agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
+	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 # oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
 # without the longest of other backends' arithmetic.
@@ -78,12 +78,12 @@ $(ONEDNN3)/include/dnnl.h:
 	$(ONEDNN3)/bin/pip install -q onednn-devel-cpu-gomp==2023.2.0
 
 check-onednn3: ONLY ?= backend network trainer agent
-check-onednn3: EXCEPT ?= trainer/test_unroll backend/test_dnn_graph agent/test_simulations backend/test_cuda_ops backend/test_cuda_towers backend/test_cuda_stretches backend/test_cuda_row_pass
+check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_stretches backend/cuda/fused/test_cuda_row_pass
 check-onednn3: $(ONEDNN3)/include/dnnl.h ## builds with oneDNN v3 and runs the tests of arithmetic
 	+@$(SUBMAKE) DNNL_ROOT=$(ONEDNN3) BUILD=$(BUILD)/onednn3 CFLAGS=-O1 KERNEL_FLAGS=-O3 WERROR=$(WERROR) ONLY='$(ONLY)' EXCEPT='$(EXCEPT)' test
 
 # Kernels of its instruction set, and what stands on them.
-ARM64_TESTS := backend/test_cpu_kernels backend/test_cpu_dense backend/test_cpu_conv mcts/test_cases core/test_rng
+ARM64_TESTS := backend/cpu/test_cpu_kernels backend/cpu/test_cpu_dense backend/cpu/test_cpu_conv cases/test_search core/test_rng
 check-arm64: ## builds for 64-bit ARM with Debian's cross compiler and runs the tests of arithmetic in QEMU
 	@scripts/deps install arm64
 	+@MAKE='$(SUBMAKE)' WERROR=$(WERROR) JOBS=$(JOBS) scripts/arm64 $(BUILD)/arm64 $(ARM64_TESTS)
@@ -175,11 +175,11 @@ peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against
 mutants: $(SUPPORT_OBJ) $(BUILD)/libcumind.a ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes build/mutants.md
 	@CC='$(CC)' BUILD='$(BUILD)' OBJECTS='$(SUPPORT_OBJ) $(BUILD)/libcumind.a' LIBS='$(LIBS) $(TEST_LIBS)' scripts/mutants_mcts.sh '$(MATCH)'
 KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
-KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_$1.o $(KERNEL_SUPPORT_OBJ)
+KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(filter %/test_cuda_$1.o,$(TEST_BIN:=.o)) $(KERNEL_SUPPORT_OBJ)
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stretches towers) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_pass stretches towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
 	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \

@@ -52,7 +52,7 @@ $(BUILD)/cuda/flags.stamp: FORCE
 # Tensor cores of 9.0 that read the block's memory by themselves are in no other architecture, so code for them has a name of
 # its own. Files that have any are compiled for it in place of 9.0.
 NINES = $(patsubst 90,90a,$1)
-$(BUILD)/src/backend/cuda/tower.cu.o: private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \
+$(BUILD)/src/backend/cuda/fused/tower.cu.o: private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \
     -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp
@@ -65,7 +65,7 @@ $(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp $(BUILD)/cuda/flags.stamp
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include $(CUDA_DEFINES) -MMD -MP -c $< -o $@
 
-$(BUILD)/src/backend/cuda/cuda.c.o: $(BUILD)/interface.stamp
+$(BUILD)/src/backend/cuda/module/cuda.c.o: $(BUILD)/interface.stamp
 $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -79,9 +79,9 @@ check-module: cuda
 # cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is
 # not installed the test says so.
 CUDNN := $(if $(NVCC),$(wildcard $(dir $(NVCC))../include/cudnn.h))
-DNN_TEST := $(BUILD)/tests/backend/test_dnn_graph
+DNN_TEST := $(BUILD)/tests/backend/cuda/module/test_dnn_graph
 DNN_DRIVER := $(BUILD)/tests/modules/dnn_driver.so
-$(DNN_TEST): $(addprefix $(BUILD)/,$(if $(CUDNN),$(patsubst %,src/backend/cuda/dnn_%.c.o,parts graph engine),tests/backend/dnn_graph_absent.o))
+$(DNN_TEST): $(addprefix $(BUILD)/,$(if $(CUDNN),$(patsubst %,src/backend/cuda/module/dnn_%.c.o,parts graph engine),tests/backend/cuda/module/dnn_graph_absent.o))
 $(DNN_TEST): LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
 $(DNN_TEST): | $(DNN_DRIVER)
 $(DNN_TEST).o: EXTRA_FLAGS += -DCM_TEST_DRIVER=\"$(abspath $(DNN_DRIVER))\"
@@ -96,11 +96,11 @@ KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
 PTX_NEWEST = $(lastword $(CUDA_ARCHS))
 PTX_ARCHS ?= 90a 75 $(PTX_NEWEST)
 PTX_FILES = $(foreach a,$(PTX_ARCHS),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
-PTX_TESTS_90A = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
-    backend/test_cuda_stretches backend/test_cuda_towers backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner \
+PTX_TESTS_90A = backend/cuda/ops/test_cuda_ops mcts/test_device_search run/test_far backend/cuda/fused/test_cuda_row_pass backend/cuda/ops/test_cuda_copies \
+    backend/cuda/fused/test_cuda_stretches backend/cuda/fused/test_cuda_towers backend/cuda/ops/test_cuda_planes backend/test_nonfinite agent/test_device_planner \
     agent/test_simulations
-PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
-PTX_TESTS_NEWEST = agent/test_simulations backend/test_cuda_stretches backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes backend/test_cuda_towers
+PTX_TESTS_75 = agent/test_device_planner backend/cuda/ops/test_cuda_planes backend/test_nonfinite
+PTX_TESTS_NEWEST = agent/test_simulations backend/cuda/fused/test_cuda_stretches backend/cuda/fused/test_cuda_row_pass agent/test_device_planner backend/cuda/ops/test_cuda_planes backend/cuda/fused/test_cuda_towers
 RUN_PTX = @echo 'PTX of compute_$1'; $3 CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
@@ -110,7 +110,7 @@ test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instr
 test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90A:%=$(BUILD)/tests/%)
 	$(if $(filter 90a,$(PTX_ARCHS)),$(call RUN_PTX,90a,$(PTX_TESTS_90A)))
 	$(if $(filter 75,$(PTX_ARCHS)),$(call RUN_PTX,75,$(PTX_TESTS_75)))
-	$(if $(filter 75,$(PTX_ARCHS)),$(call RUN_PTX,75,backend/test_cuda_row_pass,CK_RUN_CASE=float32))
+	$(if $(filter 75,$(PTX_ARCHS)),$(call RUN_PTX,75,backend/cuda/fused/test_cuda_row_pass,CK_RUN_CASE=float32))
 	$(if $(filter $(PTX_NEWEST),$(PTX_ARCHS)),$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST)))
 
 kernel-costs: have-nvcc ## says what a search costs a GPU, line by line of its kernels, by the model of tests/ptx/profile.h
@@ -127,7 +127,8 @@ $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 	    $(filter %/$(*F).cu,$(KERNEL_SRC)) -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches ops_far ops nonfinite streams op_speed) \
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/,cuda/ops/test_cuda_ops cuda/ops/test_cuda_planes cuda/ops/test_cuda_copies cuda/fused/test_cuda_row_pass cuda/fused/test_cuda_stretches \
+    test_ops_far test_ops test_nonfinite test_streams test_op_speed) \
     $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_recorded $(BUILD)/tests/mcts/test_device_search $(addprefix $(BUILD)/tests/agent/test_,device_planner simulations searches) \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)

@@ -16,8 +16,8 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	+@$(SUBMAKE) test-run
 
 # What takes longest begins first, so that no processor waits for it at the end.
-LONGEST := $(addprefix $(BUILD)/tests/,run/test_far trainer/test_unroll backend/test_cuda_ops cli/test_offline cli/test_models run/test_rehearsal \
-    cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search trainer/test_cases)
+LONGEST := $(addprefix $(BUILD)/tests/,run/test_far trainer/test_unroll backend/cuda/ops/test_cuda_ops cli/test_offline cli/test_models run/test_rehearsal \
+    cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search cases/test_trainer)
 RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(filter $(if $(ONLY),$(ONLY:%=$(BUILD)/tests/%/%) $(ONLY:%=$(BUILD)/tests/%),%),$(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN))))
 test-run: all $(RUN_BIN)
 	@$(RUN_TESTS) $(RUN_BIN)

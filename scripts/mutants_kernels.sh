@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_stretches.c or test_cuda_towers.c,
+# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_stretches.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
 # OBJECTS, ROW_OBJECTS, STRETCH_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
 # kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
@@ -32,104 +32,104 @@ backend/formulas.inc|return p - r->rate * *v|return p + r->rate * *v
 backend/formulas.inc|x + (1 - scale) * (y - x)|x - (1 - scale) * (y - x)
 backend/formulas.inc|u.c = u.gate[1] * c + u.gate[0] * u.gate[2]|u.c = u.gate[0] * c + u.gate[1] * u.gate[2]
 backend/formulas.inc|dgate[2] = dc * i * (1 - g * g)|dgate[2] = dc * i * (1 + g * g)
-backend/cuda/rows.h|*out = add ? *out + value : value|*out = value
+backend/cuda/ops/rows.h|*out = add ? *out + value : value|*out = value
 device/cuda/lanes.h|(b.value == a.value) & (b.at < a.at)|(b.value == a.value) & (b.at > a.at)
-backend/cuda/rows.h|at.column = item - at.row * n|at.column = item - at.row
+backend/cuda/ops/rows.h|at.column = item - at.row * n|at.column = item - at.row
 device/cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
-backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
-backend/cuda/elementwise.h|scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
-backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
-backend/cuda/rows.h|rows->data[row * rows->stride + column] = |rows->data[row + column] = 
-backend/cuda/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
-backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
-backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
-backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
-backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
-backend/cuda/points.h|k->from + known * k->k + c|k->from + known * k->k
-backend/cuda/points.h|c + i < k->k ? cm_row|c + i + 1 < k->k ? cm_row
-backend/cuda/points.h|known * k->weight_row + c|known * k->weight_row
-backend/cuda/points.h|output < k->n ? output : k->n - 1|output + 1 < k->n ? output : 0
-backend/cuda/points.h|first + g + 8, c, bfloat|first + g, c, bfloat
-backend/cuda/points.h|cm_point_weight(k, g + 8, c)|cm_point_weight(k, g, c)
-backend/cuda/points.h|c += CM_POINT_CHUNK|c += 2 * CM_POINT_CHUNK
-backend/cuda/points.h|weight[j].pair + 2 * half|weight[j].pair
-backend/cuda/points.h|i / 4 * 8 + lanes->index % 4 * 2|i / 4 * 8 + lanes->index % 4
-backend/cuda/points.h|first + i / 2 % 2 * 8|first
-backend/cuda/points.h|point >= k->points) continue|false) continue
-backend/cuda/points.h|sum[i / 4][i % 4] + bias|sum[i / 4][i % 4]
-backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
-backend/cuda/minmax.h|group.column + at, own[j])|group.column + at, y[at])
-backend/cuda/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
-backend/cuda/support.h|item, i, dlogits[i])|item, i, dlogits[0])
-backend/cuda/losses.h|item, i, dx[i])|item, i, c * slope)
-backend/cuda/losses.h|item, 0, *dx)|item, 0, off)
-backend/cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
-backend/cuda/columns.h|r < k->chunks.rows; r += lanes->count|r + 1 < k->chunks.rows; r += lanes->count
-backend/cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
-backend/cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
-backend/cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
-backend/cuda/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
-backend/cuda/layer_norm.h|(double)(1.0f / (float)n)|(double)(2.0f / (float)n)
-backend/cuda/layer_norm.h|along += g * e.normal|along -= g * e.normal
-backend/cuda/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
-backend/cuda/layer_norm.h|saved[1] = inverse|saved[1] = mean
-backend/cuda/batch_norm.h|squares += off * off|squares += off
-backend/cuda/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
-backend/cuda/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
-backend/cuda/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
-backend/cuda/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
-backend/cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
-backend/cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
-backend/cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
-backend/cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
-backend/cuda/minmax.h|turned = {-own[j], |turned = {own[j], 
-backend/cuda/minmax.h|(own[j] - least) / range|own[j] / range
-backend/cuda/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
-backend/cuda/minmax.h|i + j * lanes->count < k->n; j++|i + j * lanes->count + 1 < k->n; j++
-backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-backend/cuda/minmax.h|least = -cm_lanes_max(lanes, -least)|least = -cm_lanes_max(lanes, least)
-backend/cuda/minmax.h|if (isnan(x[0])) least = most = NAN|
-backend/cuda/minmax.h|(own[j].v[e] - least) / range|own[j].v[e] / range
-backend/cuda/minmax.h|j < TURN && i + j * lanes->count < n; j++|j + 1 < TURN && i + j * lanes->count < n; j++
-backend/cuda/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
-backend/cuda/shape.h|cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR)|cm_four_at(cm_row(&k->x, row) + at.column)
-backend/cuda/shape.h|if (cm_is_known(k, row)) *(cm_four *)|if (row >= 0) *(cm_four *)
-backend/cuda/dense.h|k->fours && first + CM_EIGHT <= k->n|k->fours
-backend/cuda/dense.h|? cm_narrow(x[i], k->type) : 0|? cm_narrow(x[i], CM_BF16) : 0
-backend/cuda/softmax.h|return cm_lanes_max(lanes, most)|return most + 0.0f * cm_lanes_max(lanes, most)
-backend/cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
-backend/cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
-backend/cuda/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
-backend/cuda/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
-backend/cuda/support.h|(double)support->min + step * i|(double)support->min - step * i
-backend/cuda/support.h|/ (double)sum|* (double)sum
-backend/cuda/support.h|sum += part;|sum = part;
-backend/cuda/support.h|mean += (double)part *|mean += 2.0 * (double)part *
-backend/cuda/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
-backend/cuda/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
-backend/cuda/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
-backend/cuda/losses.h|if (legal && legal[i] == 0.0f) continue;|
-backend/cuda/losses.h|2.0f * k->coefficient[item] * off|k->coefficient[item] * off
-backend/cuda/losses.h|2.0f * k->coefficient[item] / (float)k->n|2.0f * k->coefficient[item]
-backend/cuda/losses.h|xy += (double)x[i] * (double)y[i]|xy += (double)x[i]
-backend/cuda/shape.h|h <= 2 * at.h + 1 && h < k->H|h < 2 * at.h + 1 && h < k->H
-backend/cuda/shape.h|p <= (at.h + 1) / 2|p < (at.h + 1) / 2
-backend/cuda/shape.h|sum / (float)cells|sum
-backend/cuda/shape.h|at.column - k->channels == e.column|at.column == e.column
-backend/cuda/shape.h|if (k->index[b] == at.row) sum|sum
-backend/cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
-backend/cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
-backend/cuda/shape.h|cm_row(&k->x, item), times, value)|cm_row(&k->x, item), value, value)
-backend/cuda/shape.h|if (times != 0.0f) value = |value = 
-backend/cuda/optimizer.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
-backend/cuda/optimizer.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
-backend/cuda/optimizer.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
-backend/cuda/optimizer.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
-backend/cuda/optimizer.h|place.row * copy->stride|place.row * copy->step
-backend/cuda/optimizer.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
-backend/cuda/optimizer.h|copy++) item -= copy->cells|copy++) item -= copy->count
-backend/cuda/optimizer.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
-backend/cuda/optimizer.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
+backend/cuda/ops/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
+backend/cuda/ops/elementwise.h|scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
+backend/cuda/ops/elementwise.h|*cm_at(&k->a, at) * slope|slope
+backend/cuda/ops/rows.h|rows->data[row * rows->stride + column] = |rows->data[row + column] = 
+backend/cuda/ops/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
+backend/cuda/ops/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
+backend/cuda/ops/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
+backend/cuda/ops/layer_norm.h|k->shift[first + at]|k->shift[first + i]
+backend/cuda/ops/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
+backend/cuda/ops/points.h|k->from + known * k->k + c|k->from + known * k->k
+backend/cuda/ops/points.h|c + i < k->k ? cm_row|c + i + 1 < k->k ? cm_row
+backend/cuda/ops/points.h|known * k->weight_row + c|known * k->weight_row
+backend/cuda/ops/points.h|output < k->n ? output : k->n - 1|output + 1 < k->n ? output : 0
+backend/cuda/ops/points.h|first + g + 8, c, bfloat|first + g, c, bfloat
+backend/cuda/ops/points.h|cm_point_weight(k, g + 8, c)|cm_point_weight(k, g, c)
+backend/cuda/ops/points.h|c += CM_POINT_CHUNK|c += 2 * CM_POINT_CHUNK
+backend/cuda/ops/points.h|weight[j].pair + 2 * half|weight[j].pair
+backend/cuda/ops/points.h|i / 4 * 8 + lanes->index % 4 * 2|i / 4 * 8 + lanes->index % 4
+backend/cuda/ops/points.h|first + i / 2 % 2 * 8|first
+backend/cuda/ops/points.h|point >= k->points) continue|false) continue
+backend/cuda/ops/points.h|sum[i / 4][i % 4] + bias|sum[i / 4][i % 4]
+backend/cuda/ops/minmax.h|group.column + at, y[at])|group.column + i, y[at])
+backend/cuda/ops/minmax.h|group.column + at, own[j])|group.column + at, y[at])
+backend/cuda/ops/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
+backend/cuda/ops/support.h|item, i, dlogits[i])|item, i, dlogits[0])
+backend/cuda/ops/losses.h|item, i, dx[i])|item, i, c * slope)
+backend/cuda/ops/losses.h|item, 0, *dx)|item, 0, off)
+backend/cuda/ops/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
+backend/cuda/ops/columns.h|r < k->chunks.rows; r += lanes->count|r + 1 < k->chunks.rows; r += lanes->count
+backend/cuda/ops/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
+backend/cuda/ops/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
+backend/cuda/ops/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
+backend/cuda/ops/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
+backend/cuda/ops/layer_norm.h|(double)(1.0f / (float)n)|(double)(2.0f / (float)n)
+backend/cuda/ops/layer_norm.h|along += g * e.normal|along -= g * e.normal
+backend/cuda/ops/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
+backend/cuda/ops/layer_norm.h|saved[1] = inverse|saved[1] = mean
+backend/cuda/ops/batch_norm.h|squares += off * off|squares += off
+backend/cuda/ops/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
+backend/cuda/ops/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
+backend/cuda/ops/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
+backend/cuda/ops/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
+backend/cuda/ops/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
+backend/cuda/ops/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
+backend/cuda/ops/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
+backend/cuda/ops/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
+backend/cuda/ops/minmax.h|turned = {-own[j], |turned = {own[j], 
+backend/cuda/ops/minmax.h|(own[j] - least) / range|own[j] / range
+backend/cuda/ops/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
+backend/cuda/ops/minmax.h|i + j * lanes->count < k->n; j++|i + j * lanes->count + 1 < k->n; j++
+backend/cuda/ops/minmax.h|saved[2] = 1.0f / range|saved[2] = range
+backend/cuda/ops/minmax.h|least = -cm_lanes_max(lanes, -least)|least = -cm_lanes_max(lanes, least)
+backend/cuda/ops/minmax.h|if (isnan(x[0])) least = most = NAN|
+backend/cuda/ops/minmax.h|(own[j].v[e] - least) / range|own[j].v[e] / range
+backend/cuda/ops/minmax.h|j < TURN && i + j * lanes->count < n; j++|j + 1 < TURN && i + j * lanes->count < n; j++
+backend/cuda/ops/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
+backend/cuda/ops/shape.h|cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR)|cm_four_at(cm_row(&k->x, row) + at.column)
+backend/cuda/ops/shape.h|if (cm_is_known(k, row)) *(cm_four *)|if (row >= 0) *(cm_four *)
+backend/cuda/ops/dense.h|k->fours && first + CM_EIGHT <= k->n|k->fours
+backend/cuda/ops/dense.h|? cm_narrow(x[i], k->type) : 0|? cm_narrow(x[i], CM_BF16) : 0
+backend/cuda/ops/softmax.h|return cm_lanes_max(lanes, most)|return most + 0.0f * cm_lanes_max(lanes, most)
+backend/cuda/ops/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
+backend/cuda/ops/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
+backend/cuda/ops/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
+backend/cuda/ops/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
+backend/cuda/ops/support.h|(double)support->min + step * i|(double)support->min - step * i
+backend/cuda/ops/support.h|/ (double)sum|* (double)sum
+backend/cuda/ops/support.h|sum += part;|sum = part;
+backend/cuda/ops/support.h|mean += (double)part *|mean += 2.0 * (double)part *
+backend/cuda/ops/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
+backend/cuda/ops/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
+backend/cuda/ops/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
+backend/cuda/ops/losses.h|if (legal && legal[i] == 0.0f) continue;|
+backend/cuda/ops/losses.h|2.0f * k->coefficient[item] * off|k->coefficient[item] * off
+backend/cuda/ops/losses.h|2.0f * k->coefficient[item] / (float)k->n|2.0f * k->coefficient[item]
+backend/cuda/ops/losses.h|xy += (double)x[i] * (double)y[i]|xy += (double)x[i]
+backend/cuda/ops/shape.h|h <= 2 * at.h + 1 && h < k->H|h < 2 * at.h + 1 && h < k->H
+backend/cuda/ops/shape.h|p <= (at.h + 1) / 2|p < (at.h + 1) / 2
+backend/cuda/ops/shape.h|sum / (float)cells|sum
+backend/cuda/ops/shape.h|at.column - k->channels == e.column|at.column == e.column
+backend/cuda/ops/shape.h|if (k->index[b] == at.row) sum|sum
+backend/cuda/ops/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
+backend/cuda/ops/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
+backend/cuda/ops/shape.h|cm_row(&k->x, item), times, value)|cm_row(&k->x, item), value, value)
+backend/cuda/ops/shape.h|if (times != 0.0f) value = |value = 
+backend/cuda/ops/optimizer.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
+backend/cuda/ops/optimizer.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
+backend/cuda/ops/optimizer.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
+backend/cuda/ops/optimizer.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
+backend/cuda/ops/optimizer.h|place.row * copy->stride|place.row * copy->step
+backend/cuda/ops/optimizer.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
+backend/cuda/ops/optimizer.h|copy++) item -= copy->cells|copy++) item -= copy->count
+backend/cuda/ops/optimizer.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
+backend/cuda/ops/optimizer.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 backend/formulas.h|sqrt(squares) / scale|squares / scale
 backend/formulas.h|sqrt(squares) / scale|sqrt(squares)
 backend/formulas.h|cm_clip_factor_d(norm, rule->clip_norm) / scale|cm_clip_factor_d(norm, rule->clip_norm)
@@ -141,122 +141,122 @@ backend/formulas.h|scaling[CM_SCALING_SCALE] < CM_SCALING_MOST|scaling[CM_SCALIN
 backend/formulas.h|pow(rule->beta1|pow(rule->beta2
 backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
 backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
-backend/cuda/optimizer.h|!isfinite(own[j / CM_FOUR].v[j % CM_FOUR])|!isfinite(own[j / CM_FOUR].v[0])
-backend/cuda/optimizer.h|i < fours; i += TURN|i < fours; i += 2 * TURN
-backend/cuda/optimizer.h|CM_FOUR * fours + lanes->index|CM_FOUR * fours + CM_FOUR + lanes->index
-backend/cuda/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
-backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
-backend/cuda/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
+backend/cuda/ops/optimizer.h|!isfinite(own[j / CM_FOUR].v[j % CM_FOUR])|!isfinite(own[j / CM_FOUR].v[0])
+backend/cuda/ops/optimizer.h|i < fours; i += TURN|i < fours; i += 2 * TURN
+backend/cuda/ops/optimizer.h|CM_FOUR * fours + lanes->index|CM_FOUR * fours + CM_FOUR + lanes->index
+backend/cuda/ops/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
+backend/cuda/ops/elementwise.h|k->scale * k->times[0]|k->times[0]
+backend/cuda/ops/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-backend/cuda/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
-backend/cuda/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
-backend/cuda/dense.h|b + j < chunk.end && e.column == at.row|b + j < chunk.end
-backend/cuda/dense.h|b + j < chunk.end && e.column == at.row|e.column == at.row
-backend/cuda/dense.h|k->action[b + j < chunk.end ? b + j : b]|k->action[b]
-backend/cuda/dense.h|cm_row(&k->x, b + j)[at.column]|cm_row(&k->x, b)[at.column]
-backend/cuda/dense.h|cm_chunks_sum(&k->chunks, 0, item|cm_chunks_sum(&k->chunks, 0, at.row
-backend/cuda/dense.h|terms->bias + e->value|terms->bias - e->value
-backend/cuda/dense.h|terms.bias = k->bias[column]|terms.bias = k->bias[0]
-backend/cuda/dense.h|column)[e->column]|column)[0]
-backend/cuda/dense.h|k->action[row] : -1|k->action[0] : -1
-backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
-backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
-backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
-backend/cuda/row_product.h|low + 8 * s->x.stride|low
-backend/cuda/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
-backend/cuda/row_product.h|l->weight.row + 8 * l->q|l->weight.row + 4 * l->q
-backend/cuda/row_lane.h|output < n ? output : n - 1|output < n - 1 ? output : 0
-backend/cuda/row_lane.h|if (at + i < k) four.v[i]|four.v[i]
-backend/cuda/row_product.h|narrow = {l->g + second|narrow = {l->g + product * 8
-backend/cuda/row_product.h|wide = {column + second|wide = {column + product * 8
-backend/cuda/row_product.h|o + product * 8 + l->g}|o + second + l->g}
-backend/cuda/row_product.h|2 * l->q + i % 2 + i / 2 * 8 : l->g|2 * l->q + i / 2 * 8 : l->g
-backend/cuda/row_product.h|: l->g + i / 2 * 8;|: l->g;
-backend/cuda/row_product.h|l->type != CM_F32 && i % 2 == 1)|l->type != CM_F32 && i > 0)
-backend/cuda/row_product.h|return i / 4 * 2 + i % 2|return i / 4 * 2
-backend/cuda/row_product.h|&action[cm_row_action_of(i)], cm_row_known|&action[0], cm_row_known
-backend/cuda/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[0], &terms[i]
-backend/cuda/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[cm_row_action_of(i)], &terms[0]
-backend/cuda/row_product.h|own[i] = sum[i / 2 % 2][i / 4 * 2 + i % 2]|own[i] = sum[i / 4][i % 4]
-backend/cuda/row_wide.h|CM_ROW_ACROSS ? at * row + output|CM_ROW_ACROSS ? output * row + at
-backend/cuda/row_wide.h|apart = lie == CM_ROW_ACROSS ? row : 1|apart = 1
-backend/cuda/row_wide.h|cm_four_at(first + 4 * half)|cm_four_at(first)
-backend/cuda/row_wide.h|own[4 * half + i] = four.v[i]|own[4 * half + i] = four.v[0]
-backend/cuda/row_wide.h|at + i < k ? first[i * apart] : 0.0f|at + i < k ? first[0] : 0.0f
-backend/cuda/row_wide.h|cm_row_known(o + l->g + 8 * j, n)|cm_row_known(o + l->g, n)
-backend/cuda/row_wide.h|p == 0 ? l->low : l->high|l->low
-backend/cuda/row_wide.h|at + 4 * half, k)|at, k)
-backend/cuda/row_wide.h|own->v[0][c + 1], own->v[1][c + 1]|own->v[0][c], own->v[1][c + 1]
-backend/cuda/row_wide.h|{x.v[2 * i], x.v[2 * i + 1]}|{x.v[0], x.v[2 * i + 1]}
-backend/cuda/row_wide.h|sum[p].sum[i] += chunk[i]|sum[p].sum[i] = chunk[i]
-backend/cuda/row_wide.h|from = CM_EIGHT * l->q|from = 4 * l->q
-backend/cuda/row_wide.h|(chunk < whole ? chunk : 0) + from|from
-backend/cuda/row_wide.h|if (first + i * CM_ROW_CHUNK < whole)|if (first + i * CM_ROW_CHUNK <= whole)
-backend/cuda/row_wide.h|if (whole == k) return;|if (whole == k || whole > 0) return;
-backend/cuda/row_wide.h|o, n, whole + from, k);|o, n, from, k);
-backend/cuda/row_wide.h|&rest, whole + from, k, parts|&rest, whole + from, CM_ROW_ANY, parts
-backend/cuda/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s, l, lie, o, 1, sum)
-backend/cuda/row_wide.h|of->sum[i % 4] +|of->sum[i % 2] +
-backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
-backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight.row)|if (whole + 8 * l->q + 8 < l->weight.row)
-backend/cuda/row_product.h|b[1] = cm_pairs_at(high + whole)|b[1] = cm_pairs_at(high)
-backend/cuda/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
-backend/cuda/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
-backend/cuda/row_product.h|o + product * 8 + column|o + product * 8 + l->q
-backend/cuda/row_product.h|o + 2 * column + product|o + column + 8 * product
-backend/cuda/row_product.h|two[i][2 * p + 1] << 16|two[i][2 * p] << 16
-backend/cuda/row_product.h|two[i][2 * p] >> 16|two[i][2 * p]
-backend/cuda/row_product.h|first + i * CM_ROW_CHUNK + 8 * l->q + r|first + i * CM_ROW_CHUNK + 4 * l->q + r
-backend/cuda/row_product.h|row < rows ? *(const uint32_t|row < rows - 1 ? *(const uint32_t
-backend/cuda/row_product.h|const int column = o + 2 * l->g|const int column = o + l->g
-backend/cuda/row_product.h|k.add = s->add|k.add = false
-backend/cuda/row_product.h|if (at.row < t->rows && at.column < n) cm_dense_put|if (at.column < n) cm_dense_put
-backend/cuda/row_product.h|row < t->rows ? row : t->rows - 1|0
-backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
-backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
-backend/cuda/row_step.h|((int64_t)t->first + row)|row
-backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
-backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
-backend/cuda/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
-backend/cuda/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
-backend/cuda/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
-backend/cuda/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
-backend/cuda/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
-backend/cuda/row_pass.h|k.groups = s->k;|k.groups = 1;
-backend/cuda/row_pass.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
-backend/cuda/row_pass.h|cm_batch_norm_apply, &k, s->n * s->k, lanes|cm_batch_norm_apply, &k, s->n, lanes
-backend/cuda/row_pass.h|k.y.stride = k.x.stride = k.residual|k.x.stride = k.residual
-backend/cuda/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
-backend/cuda/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
-backend/cuda/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
-backend/cuda/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
-backend/cuda/row_pass.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
-backend/cuda/row_pass.h|if (i > 0) cm_lanes_meet(&block);|
-backend/cuda/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
-backend/cuda/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
-backend/cuda/row_pass.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
-backend/cuda/row_pass.h|k.scale = s->number|k.scale = 1.0f
-backend/cuda/row_pass.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
-backend/cuda/row_pass.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
-backend/cuda/row_pass.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
-backend/cuda/row_pass.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
-backend/cuda/row_pass.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
-backend/cuda/row_pass.h|also[i] = y[i]|also[i] = 0.0f
-backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
-backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
-backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
-backend/cuda/lstm.h|k->y[item - size]|k->y[item]
-backend/cuda/prefix.h|k->prefix[at.row] - before[0]|k->prefix[at.row]
-backend/cuda/prefix.h|steps < (float)k->horizon|steps <= (float)k->horizon
-backend/cuda/sampled.h|memory[k->draws + i] = seed[i]|memory[k->draws + i] = seed[0]
-backend/cuda/sampled.h|choice < k->draws ?|choice + 1 < k->draws ?
-backend/cuda/sampled.h|(int32_t)memory[choice]|(int32_t)memory[0]
-backend/cuda/sampled.h|cm_sampling_below(memory + k->draws, choice,|cm_sampling_below(memory + k->draws, 0,
-backend/cuda/sampled.h|seed, k->draws, memory,|seed, k->draws - 1, memory,
-backend/cuda/sampled.h|k->action[at.row], d =|k->action[0], d =
-backend/cuda/sampled.h|number == (int)at.column % entries|number == (int)at.column % k->form.numbers
-backend/cuda/sampled.h|entries = k->scaled ? 1 : k->form.values|entries = k->form.values
-backend/cuda/sampled.h|cm_policy_place(k->form, number)|cm_policy_place(k->form, d)
+backend/cuda/ops/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
+backend/cuda/ops/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
+backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|b + j < chunk.end
+backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|e.column == at.row
+backend/cuda/ops/dense.h|k->action[b + j < chunk.end ? b + j : b]|k->action[b]
+backend/cuda/ops/dense.h|cm_row(&k->x, b + j)[at.column]|cm_row(&k->x, b)[at.column]
+backend/cuda/ops/dense.h|cm_chunks_sum(&k->chunks, 0, item|cm_chunks_sum(&k->chunks, 0, at.row
+backend/cuda/ops/dense.h|terms->bias + e->value|terms->bias - e->value
+backend/cuda/ops/dense.h|terms.bias = k->bias[column]|terms.bias = k->bias[0]
+backend/cuda/ops/dense.h|column)[e->column]|column)[0]
+backend/cuda/ops/dense.h|k->action[row] : -1|k->action[0] : -1
+backend/cuda/ops/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
+backend/cuda/ops/dense.h|at.column], k->type) :|at.column], CM_BF16) :
+backend/cuda/ops/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
+backend/cuda/fused/row_product.h|low + 8 * s->x.stride|low
+backend/cuda/fused/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
+backend/cuda/fused/row_product.h|l->weight.row + 8 * l->q|l->weight.row + 4 * l->q
+backend/cuda/fused/row_lane.h|output < n ? output : n - 1|output < n - 1 ? output : 0
+backend/cuda/fused/row_lane.h|if (at + i < k) four.v[i]|four.v[i]
+backend/cuda/fused/row_product.h|narrow = {l->g + second|narrow = {l->g + product * 8
+backend/cuda/fused/row_product.h|wide = {column + second|wide = {column + product * 8
+backend/cuda/fused/row_product.h|o + product * 8 + l->g}|o + second + l->g}
+backend/cuda/fused/row_product.h|2 * l->q + i % 2 + i / 2 * 8 : l->g|2 * l->q + i / 2 * 8 : l->g
+backend/cuda/fused/row_product.h|: l->g + i / 2 * 8;|: l->g;
+backend/cuda/fused/row_product.h|l->type != CM_F32 && i % 2 == 1)|l->type != CM_F32 && i > 0)
+backend/cuda/fused/row_product.h|return i / 4 * 2 + i % 2|return i / 4 * 2
+backend/cuda/fused/row_product.h|&action[cm_row_action_of(i)], cm_row_known|&action[0], cm_row_known
+backend/cuda/fused/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[0], &terms[i]
+backend/cuda/fused/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[cm_row_action_of(i)], &terms[0]
+backend/cuda/fused/row_product.h|own[i] = sum[i / 2 % 2][i / 4 * 2 + i % 2]|own[i] = sum[i / 4][i % 4]
+backend/cuda/fused/row_wide.h|CM_ROW_ACROSS ? at * row + output|CM_ROW_ACROSS ? output * row + at
+backend/cuda/fused/row_wide.h|apart = lie == CM_ROW_ACROSS ? row : 1|apart = 1
+backend/cuda/fused/row_wide.h|cm_four_at(first + 4 * half)|cm_four_at(first)
+backend/cuda/fused/row_wide.h|own[4 * half + i] = four.v[i]|own[4 * half + i] = four.v[0]
+backend/cuda/fused/row_wide.h|at + i < k ? first[i * apart] : 0.0f|at + i < k ? first[0] : 0.0f
+backend/cuda/fused/row_wide.h|cm_row_known(o + l->g + 8 * j, n)|cm_row_known(o + l->g, n)
+backend/cuda/fused/row_wide.h|p == 0 ? l->low : l->high|l->low
+backend/cuda/fused/row_wide.h|at + 4 * half, k)|at, k)
+backend/cuda/fused/row_wide.h|own->v[0][c + 1], own->v[1][c + 1]|own->v[0][c], own->v[1][c + 1]
+backend/cuda/fused/row_wide.h|{x.v[2 * i], x.v[2 * i + 1]}|{x.v[0], x.v[2 * i + 1]}
+backend/cuda/fused/row_wide.h|sum[p].sum[i] += chunk[i]|sum[p].sum[i] = chunk[i]
+backend/cuda/fused/row_wide.h|from = CM_EIGHT * l->q|from = 4 * l->q
+backend/cuda/fused/row_wide.h|(chunk < whole ? chunk : 0) + from|from
+backend/cuda/fused/row_wide.h|if (first + i * CM_ROW_CHUNK < whole)|if (first + i * CM_ROW_CHUNK <= whole)
+backend/cuda/fused/row_wide.h|if (whole == k) return;|if (whole == k || whole > 0) return;
+backend/cuda/fused/row_wide.h|o, n, whole + from, k);|o, n, from, k);
+backend/cuda/fused/row_wide.h|&rest, whole + from, k, parts|&rest, whole + from, CM_ROW_ANY, parts
+backend/cuda/fused/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s, l, lie, o, 1, sum)
+backend/cuda/fused/row_wide.h|of->sum[i % 4] +|of->sum[i % 2] +
+backend/cuda/fused/row_product.h|at = chunk < whole ? chunk : 0|at = first
+backend/cuda/fused/row_product.h|if (whole + 8 * l->q < l->weight.row)|if (whole + 8 * l->q + 8 < l->weight.row)
+backend/cuda/fused/row_product.h|b[1] = cm_pairs_at(high + whole)|b[1] = cm_pairs_at(high)
+backend/cuda/fused/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
+backend/cuda/fused/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
+backend/cuda/fused/row_product.h|o + product * 8 + column|o + product * 8 + l->q
+backend/cuda/fused/row_product.h|o + 2 * column + product|o + column + 8 * product
+backend/cuda/fused/row_product.h|two[i][2 * p + 1] << 16|two[i][2 * p] << 16
+backend/cuda/fused/row_product.h|two[i][2 * p] >> 16|two[i][2 * p]
+backend/cuda/fused/row_product.h|first + i * CM_ROW_CHUNK + 8 * l->q + r|first + i * CM_ROW_CHUNK + 4 * l->q + r
+backend/cuda/fused/row_product.h|row < rows ? *(const uint32_t|row < rows - 1 ? *(const uint32_t
+backend/cuda/fused/row_product.h|const int column = o + 2 * l->g|const int column = o + l->g
+backend/cuda/fused/row_product.h|k.add = s->add|k.add = false
+backend/cuda/fused/row_product.h|if (at.row < t->rows && at.column < n) cm_dense_put|if (at.column < n) cm_dense_put
+backend/cuda/fused/row_product.h|row < t->rows ? row : t->rows - 1|0
+backend/cuda/fused/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
+backend/cuda/fused/row_product.h|b[j].pair + 2 * half|b[j].pair
+backend/cuda/fused/row_step.h|((int64_t)t->first + row)|row
+backend/cuda/fused/row_step.h|if (p->stride == 0) rows.data = NULL;|
+backend/cuda/fused/row_product.h|s->index ? s->index + t->first|s->index ? s->index
+backend/cuda/fused/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
+backend/cuda/fused/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
+backend/cuda/fused/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
+backend/cuda/fused/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
+backend/cuda/fused/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
+backend/cuda/fused/row_pass.h|k.groups = s->k;|k.groups = 1;
+backend/cuda/fused/row_pass.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
+backend/cuda/fused/row_pass.h|cm_batch_norm_apply, &k, s->n * s->k, lanes|cm_batch_norm_apply, &k, s->n, lanes
+backend/cuda/fused/row_pass.h|k.y.stride = k.x.stride = k.residual|k.x.stride = k.residual
+backend/cuda/fused/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
+backend/cuda/fused/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
+backend/cuda/fused/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
+backend/cuda/fused/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
+backend/cuda/fused/row_pass.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
+backend/cuda/fused/row_pass.h|if (i > 0) cm_lanes_meet(&block);|
+backend/cuda/fused/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
+backend/cuda/fused/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
+backend/cuda/fused/row_pass.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
+backend/cuda/fused/row_pass.h|k.scale = s->number|k.scale = 1.0f
+backend/cuda/fused/row_pass.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
+backend/cuda/fused/row_pass.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
+backend/cuda/fused/row_pass.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
+backend/cuda/fused/row_pass.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
+backend/cuda/fused/row_pass.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
+backend/cuda/fused/row_pass.h|also[i] = y[i]|also[i] = 0.0f
+backend/cuda/ops/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
+backend/cuda/ops/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
+backend/cuda/ops/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
+backend/cuda/ops/lstm.h|k->y[item - size]|k->y[item]
+backend/cuda/ops/prefix.h|k->prefix[at.row] - before[0]|k->prefix[at.row]
+backend/cuda/ops/prefix.h|steps < (float)k->horizon|steps <= (float)k->horizon
+backend/cuda/ops/sampled.h|memory[k->draws + i] = seed[i]|memory[k->draws + i] = seed[0]
+backend/cuda/ops/sampled.h|choice < k->draws ?|choice + 1 < k->draws ?
+backend/cuda/ops/sampled.h|(int32_t)memory[choice]|(int32_t)memory[0]
+backend/cuda/ops/sampled.h|cm_sampling_below(memory + k->draws, choice,|cm_sampling_below(memory + k->draws, 0,
+backend/cuda/ops/sampled.h|seed, k->draws, memory,|seed, k->draws - 1, memory,
+backend/cuda/ops/sampled.h|k->action[at.row], d =|k->action[0], d =
+backend/cuda/ops/sampled.h|number == (int)at.column % entries|number == (int)at.column % k->form.numbers
+backend/cuda/ops/sampled.h|entries = k->scaled ? 1 : k->form.values|entries = k->form.values
+backend/cuda/ops/sampled.h|cm_policy_place(k->form, number)|cm_policy_place(k->form, d)
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;
@@ -350,98 +350,98 @@ agent/cuda/simulations.h|k->has_afterstate ? 2 : 1|k->has_afterstate ? 1 : 2
 agent/cuda/simulations.h|&k->afterstate, item, lanes);\n            cm_lanes_meet(lanes);|&k->afterstate, item, lanes);
 agent/cuda/simulations.h|root, &part);\n    cm_lanes_meet(lanes);|root, &part);
 agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
-backend/cuda/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row
-backend/cuda/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
-backend/cuda/row_near.h|wide ? here : here / 2|wide ? here : here / 4
-backend/cuda/row_near.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
-backend/cuda/row_near.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
-backend/cuda/row_near.h|row < rows && at < words.used|row + 1 < rows && at < words.used
-backend/cuda/row_near.h|if (first + i * CM_ROW_WARPS < rows) to|if (first + i * CM_ROW_WARPS < s->n) to
-backend/cuda/row_near.h|output >= s->of.dense.near_rows|output > s->of.dense.near_rows
-backend/cuda/row_near.h|at < words.used ?|true ?
-backend/cuda/row_near.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
-backend/cuda/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.near + 4), own
-backend/cuda/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
-backend/cuda/tower.h|(tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low|(tile + t->group) * CM_SLAB_ROWS + t->low
-backend/cuda/tower.h|t->low + 8 * half|t->low + 4 * half
-backend/cuda/tower.h|x >= a->width|x > a->width
-backend/cuda/tower.h|board >= t->boards|board > t->boards
-backend/cuda/tower.h|(int64_t)(t->first + board) * a->height|(int64_t)board * a->height
-backend/cuda/tower.h|t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share|t.boards = a->share
-backend/cuda/tower.h|CM_EACH(i, lanes, 2 * pieces * t->at.pitch|CM_EACH(i, lanes, pieces * t->at.pitch
-backend/cuda/tower.h|[i] = none;\n    cm_lanes_meet(lanes);|[i] = none;
-backend/cuda/tower.h|t.begin = (int)(item % CM_TOWER_WINDOW)|t.begin = (int)item
-backend/cuda/tower.h|board * t->at.row + cell % a->width|board * a->width + cell % a->width
-backend/cuda/tower.h|i < 2 ? &low : &high|i < 1 ? &low : &high
-backend/cuda/tower.h|four->v[i % 2 * 2 + 1]|four->v[i % 2 + 1]
-backend/cuda/tower.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
-backend/cuda/tower.h|if (at < count) *(cm_tower_piece *)|*(cm_tower_piece *)
-backend/cuda/tower.h|(first + at) * CM_SLAB_PIECE, bfloat|at * CM_SLAB_PIECE, bfloat
-backend/cuda/tower.h|part % CM_TOWER_STAGES : number % CM_TOWER_STAGES|part % CM_TOWER_STAGES : number % (CM_TOWER_STAGES / 2)
-backend/cuda/tower.h|cm_tower_parts(channels) % CM_TOWER_STAGES == 0 ?|true ?
-backend/cuda/tower.h|output * CM_TOWER_WINDOW * channels + column|output * channels + column
-backend/cuda/tower.h|column * channels + output * CM_SLAB_PIECE|column * CM_SLAB_PIECE + output * CM_SLAB_PIECE
-backend/cuda/tower.h|(pair / outputs * 2 + lanes->index % 2)|(pair / outputs + lanes->index % 2)
-backend/cuda/tower.h|weight + t->begin * channels +|weight +
-backend/cuda/tower.h|stage % CM_TOWER_GROUPS == t->group|stage % CM_TOWER_GROUPS == t->group + 1
-backend/cuda/tower.h|to + cm_tower_in_stage(output, column|to + cm_tower_in_stage(output, 0
-backend/cuda/tower.h|f->from + cm_tower_on_device(output, column|f->from + cm_tower_on_device(0, column
-backend/cuda/tower.h|column = i / turns * columns|column = i * columns
-backend/cuda/tower.h|(CM_TOWER_WINDOW - t->begin) * cm_tower_parts(channels)|(CM_TOWER_WINDOW - t->begin)
-backend/cuda/tower.h|f->from -= CM_TOWER_WINDOW * channels|f->from -= (CM_TOWER_WINDOW - 1) * channels
-backend/cuda/tower.h|    f->layer++;\n|
-backend/cuda/tower.h|shift - mean * factor|shift + mean * factor
-backend/cuda/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? last > t->at.plane
-backend/cuda/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? true
-backend/cuda/tower.h|first < (t->args->height - 1) * t->at.plane|first <= (t->args->height - 1) * t->at.plane
-backend/cuda/tower.h|first < (t->args->height - 1) * t->at.plane|last < (t->args->height - 1) * t->at.plane
-backend/cuda/tower.h|dx = window % 3 - 1|dx = 1 - window % 3
-backend/cuda/tower.h|+ dy * t->at.plane + dx|+ dy * t->at.row + dx
-backend/cuda/tower.h|set.column = part * depth|set.column = 0
-backend/cuda/tower.h|set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS|set.apart = CM_SLAB_ROWS
-backend/cuda/tower.h|dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2]|t->sees[1]
-backend/cuda/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 1 <= CM_TOWER_WINDOW ?
-backend/cuda/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 2 < CM_TOWER_WINDOW ?
-backend/cuda/tower.h|old >> 16 * i|old >> 8 * i
-backend/cuda/tower.h|layer->relu ? 0.0f : -INFINITY|0.0f
-backend/cuda/tower.h|value <= bound ? bound : value|value > bound ? value : bound
-backend/cuda/tower.h|cm_tower_two_at(norm + channels), {0}}|cm_tower_two_at(norm), {0}}
-backend/cuda/tower.h|adds && cm_tower_has(t, i)) terms.old|cm_tower_has(t, i)) terms.old
-backend/cuda/tower.h|next = cm_tower_terms_of(t, j + 1|next = cm_tower_terms_of(t, j
-backend/cuda/tower.h|if (!cm_tower_has(t, i)) continue;|
-backend/cuda/tower.h|cm_tower_bound(layer), true, channels|cm_tower_bound(layer), false, channels
-backend/cuda/tower.h|if (cm_tower_has(t, i)) to[|to[
-backend/cuda/tower.h|i % 2 * 8) * CM_SLAB_PIECE / 2|i % 2 * 4) * CM_SLAB_PIECE / 2
-backend/cuda/tower.h|old = adds ? cm_tower_old|old = false ? cm_tower_old
-backend/cuda/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    cm_slabs_multiply
-backend/cuda/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    if (begins) cm_tower_norm(t, layer, channels, lanes);\n    cm_lanes_meet(lanes);\n    cm_slabs_multiply
-backend/cuda/tower.h|part == 0 && f->part == CM_TOWER_AHEAD|part == 0 && f->part == CM_TOWER_AHEAD + 1
-backend/cuda/tower.h|(stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES|(stage + CM_TOWER_AHEAD + 1) % CM_TOWER_STAGES
-backend/cuda/tower.h|f->number - CM_TOWER_AHEAD, part|f->number - CM_TOWER_AHEAD + 1, part
-backend/cuda/tower.h|i < CM_TOWER_AHEAD; i++|i + 1 < CM_TOWER_AHEAD; i++
-backend/cuda/tower.h|t.from = t.to, t.to = from|t.to = from
-backend/cuda/tower_args.h|p.row = a->width + 1|p.row = a->width
-backend/cuda/tower_args.h|a->height * p.plane + CM_SLAB_ROWS - 1|a->height * p.plane
-backend/cuda/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|1
-backend/cuda/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|(p.plane % CM_SLAB_ROWS ? p.plane : 0)
-backend/cuda/tower_args.h|+ 2 * p.lead|+ p.lead
-backend/cuda/tower_args.h|{ return 4 * channels; }|{ return 2 * channels; }
-backend/cuda/tower_args.h|CM_TOWER_STAGES * channels * cm_tower_depth|(CM_TOWER_STAGES - 1) * channels * cm_tower_depth
-backend/cuda/tower_build.c|second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a)|second + cm_tensor_bytes(b)
-backend/cuda/tower_build.c|at + cm_tensor_bytes(t) <= first|at <= first
-backend/cuda/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0|weight->dim[0] == weight->dim[3]
-backend/cuda/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap|cm_alignment_gap
-backend/cuda/tower_build.c|cm_alignment_gap(CM_ARG(call, conv2d_norm, y)->data) == 0|true
-backend/cuda/tower_build.c|!CM_ARG(call, conv2d_norm, residual)->data && lies_in|lies_in
-backend/cuda/tower_build.c|residual->data == CM_ARG(before, conv2d_norm, x)->data|true
-backend/cuda/tower_build.c|i >= end|i > end
-backend/cuda/tower_build.c|i + 1 < end && is_seen|is_seen
-backend/cuda/tower_build.c|end - first < CM_TOWER_LAYERS|end - first <= CM_TOWER_LAYERS
-backend/cuda/tower_build.c|tiles <= CM_TOWER_TILES|tiles < CM_TOWER_TILES
-backend/cuda/tower_build.c|<= limits->block_bytes|< limits->block_bytes
-backend/cuda/tower_build.c|(cm_tower_places_of(args).tiles + 1)|cm_tower_places_of(args).tiles
-backend/cuda/tower_build.c|cost_of(args, limits) > least|cost_of(args, limits) >= least
-backend/cuda/tower_build.c|(args->boards + args->share - 1) / args->share|args->boards / args->share
+backend/cuda/fused/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row
+backend/cuda/fused/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
+backend/cuda/fused/row_near.h|wide ? here : here / 2|wide ? here : here / 4
+backend/cuda/fused/row_near.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
+backend/cuda/fused/row_near.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
+backend/cuda/fused/row_near.h|row < rows && at < words.used|row + 1 < rows && at < words.used
+backend/cuda/fused/row_near.h|if (first + i * CM_ROW_WARPS < rows) to|if (first + i * CM_ROW_WARPS < s->n) to
+backend/cuda/fused/row_near.h|output >= s->of.dense.near_rows|output > s->of.dense.near_rows
+backend/cuda/fused/row_near.h|at < words.used ?|true ?
+backend/cuda/fused/row_near.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
+backend/cuda/fused/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.near + 4), own
+backend/cuda/fused/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
+backend/cuda/fused/tower.h|(tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low|(tile + t->group) * CM_SLAB_ROWS + t->low
+backend/cuda/fused/tower.h|t->low + 8 * half|t->low + 4 * half
+backend/cuda/fused/tower.h|x >= a->width|x > a->width
+backend/cuda/fused/tower.h|board >= t->boards|board > t->boards
+backend/cuda/fused/tower.h|(int64_t)(t->first + board) * a->height|(int64_t)board * a->height
+backend/cuda/fused/tower.h|t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share|t.boards = a->share
+backend/cuda/fused/tower.h|CM_EACH(i, lanes, 2 * pieces * t->at.pitch|CM_EACH(i, lanes, pieces * t->at.pitch
+backend/cuda/fused/tower.h|[i] = none;\n    cm_lanes_meet(lanes);|[i] = none;
+backend/cuda/fused/tower.h|t.begin = (int)(item % CM_TOWER_WINDOW)|t.begin = (int)item
+backend/cuda/fused/tower.h|board * t->at.row + cell % a->width|board * a->width + cell % a->width
+backend/cuda/fused/tower.h|i < 2 ? &low : &high|i < 1 ? &low : &high
+backend/cuda/fused/tower.h|four->v[i % 2 * 2 + 1]|four->v[i % 2 + 1]
+backend/cuda/fused/tower.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
+backend/cuda/fused/tower.h|if (at < count) *(cm_tower_piece *)|*(cm_tower_piece *)
+backend/cuda/fused/tower.h|(first + at) * CM_SLAB_PIECE, bfloat|at * CM_SLAB_PIECE, bfloat
+backend/cuda/fused/tower.h|part % CM_TOWER_STAGES : number % CM_TOWER_STAGES|part % CM_TOWER_STAGES : number % (CM_TOWER_STAGES / 2)
+backend/cuda/fused/tower.h|cm_tower_parts(channels) % CM_TOWER_STAGES == 0 ?|true ?
+backend/cuda/fused/tower.h|output * CM_TOWER_WINDOW * channels + column|output * channels + column
+backend/cuda/fused/tower.h|column * channels + output * CM_SLAB_PIECE|column * CM_SLAB_PIECE + output * CM_SLAB_PIECE
+backend/cuda/fused/tower.h|(pair / outputs * 2 + lanes->index % 2)|(pair / outputs + lanes->index % 2)
+backend/cuda/fused/tower.h|weight + t->begin * channels +|weight +
+backend/cuda/fused/tower.h|stage % CM_TOWER_GROUPS == t->group|stage % CM_TOWER_GROUPS == t->group + 1
+backend/cuda/fused/tower.h|to + cm_tower_in_stage(output, column|to + cm_tower_in_stage(output, 0
+backend/cuda/fused/tower.h|f->from + cm_tower_on_device(output, column|f->from + cm_tower_on_device(0, column
+backend/cuda/fused/tower.h|column = i / turns * columns|column = i * columns
+backend/cuda/fused/tower.h|(CM_TOWER_WINDOW - t->begin) * cm_tower_parts(channels)|(CM_TOWER_WINDOW - t->begin)
+backend/cuda/fused/tower.h|f->from -= CM_TOWER_WINDOW * channels|f->from -= (CM_TOWER_WINDOW - 1) * channels
+backend/cuda/fused/tower.h|    f->layer++;\n|
+backend/cuda/fused/tower.h|shift - mean * factor|shift + mean * factor
+backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? last > t->at.plane
+backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? true
+backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.plane|first <= (t->args->height - 1) * t->at.plane
+backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.plane|last < (t->args->height - 1) * t->at.plane
+backend/cuda/fused/tower.h|dx = window % 3 - 1|dx = 1 - window % 3
+backend/cuda/fused/tower.h|+ dy * t->at.plane + dx|+ dy * t->at.row + dx
+backend/cuda/fused/tower.h|set.column = part * depth|set.column = 0
+backend/cuda/fused/tower.h|set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS|set.apart = CM_SLAB_ROWS
+backend/cuda/fused/tower.h|dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2]|t->sees[1]
+backend/cuda/fused/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 1 <= CM_TOWER_WINDOW ?
+backend/cuda/fused/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 2 < CM_TOWER_WINDOW ?
+backend/cuda/fused/tower.h|old >> 16 * i|old >> 8 * i
+backend/cuda/fused/tower.h|layer->relu ? 0.0f : -INFINITY|0.0f
+backend/cuda/fused/tower.h|value <= bound ? bound : value|value > bound ? value : bound
+backend/cuda/fused/tower.h|cm_tower_two_at(norm + channels), {0}}|cm_tower_two_at(norm), {0}}
+backend/cuda/fused/tower.h|adds && cm_tower_has(t, i)) terms.old|cm_tower_has(t, i)) terms.old
+backend/cuda/fused/tower.h|next = cm_tower_terms_of(t, j + 1|next = cm_tower_terms_of(t, j
+backend/cuda/fused/tower.h|if (!cm_tower_has(t, i)) continue;|
+backend/cuda/fused/tower.h|cm_tower_bound(layer), true, channels|cm_tower_bound(layer), false, channels
+backend/cuda/fused/tower.h|if (cm_tower_has(t, i)) to[|to[
+backend/cuda/fused/tower.h|i % 2 * 8) * CM_SLAB_PIECE / 2|i % 2 * 4) * CM_SLAB_PIECE / 2
+backend/cuda/fused/tower.h|old = adds ? cm_tower_old|old = false ? cm_tower_old
+backend/cuda/fused/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    cm_slabs_multiply
+backend/cuda/fused/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    if (begins) cm_tower_norm(t, layer, channels, lanes);\n    cm_lanes_meet(lanes);\n    cm_slabs_multiply
+backend/cuda/fused/tower.h|part == 0 && f->part == CM_TOWER_AHEAD|part == 0 && f->part == CM_TOWER_AHEAD + 1
+backend/cuda/fused/tower.h|(stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES|(stage + CM_TOWER_AHEAD + 1) % CM_TOWER_STAGES
+backend/cuda/fused/tower.h|f->number - CM_TOWER_AHEAD, part|f->number - CM_TOWER_AHEAD + 1, part
+backend/cuda/fused/tower.h|i < CM_TOWER_AHEAD; i++|i + 1 < CM_TOWER_AHEAD; i++
+backend/cuda/fused/tower.h|t.from = t.to, t.to = from|t.to = from
+backend/cuda/fused/tower_args.h|p.row = a->width + 1|p.row = a->width
+backend/cuda/fused/tower_args.h|a->height * p.plane + CM_SLAB_ROWS - 1|a->height * p.plane
+backend/cuda/fused/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|1
+backend/cuda/fused/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|(p.plane % CM_SLAB_ROWS ? p.plane : 0)
+backend/cuda/fused/tower_args.h|+ 2 * p.lead|+ p.lead
+backend/cuda/fused/tower_args.h|{ return 4 * channels; }|{ return 2 * channels; }
+backend/cuda/fused/tower_args.h|CM_TOWER_STAGES * channels * cm_tower_depth|(CM_TOWER_STAGES - 1) * channels * cm_tower_depth
+backend/cuda/fused/tower_build.c|second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a)|second + cm_tensor_bytes(b)
+backend/cuda/fused/tower_build.c|at + cm_tensor_bytes(t) <= first|at <= first
+backend/cuda/fused/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0|weight->dim[0] == weight->dim[3]
+backend/cuda/fused/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap|cm_alignment_gap
+backend/cuda/fused/tower_build.c|cm_alignment_gap(CM_ARG(call, conv2d_norm, y)->data) == 0|true
+backend/cuda/fused/tower_build.c|!CM_ARG(call, conv2d_norm, residual)->data && lies_in|lies_in
+backend/cuda/fused/tower_build.c|residual->data == CM_ARG(before, conv2d_norm, x)->data|true
+backend/cuda/fused/tower_build.c|i >= end|i > end
+backend/cuda/fused/tower_build.c|i + 1 < end && is_seen|is_seen
+backend/cuda/fused/tower_build.c|end - first < CM_TOWER_LAYERS|end - first <= CM_TOWER_LAYERS
+backend/cuda/fused/tower_build.c|tiles <= CM_TOWER_TILES|tiles < CM_TOWER_TILES
+backend/cuda/fused/tower_build.c|<= limits->block_bytes|< limits->block_bytes
+backend/cuda/fused/tower_build.c|(cm_tower_places_of(args).tiles + 1)|cm_tower_places_of(args).tiles
+backend/cuda/fused/tower_build.c|cost_of(args, limits) > least|cost_of(args, limits) >= least
+backend/cuda/fused/tower_build.c|(args->boards + args->share - 1) / args->share|args->boards / args->share
 device/cuda/slabs.h|row * CM_SLAB_PIECE|row * CM_SLAB_PIECE / 2
 device/cuda/slabs.h|CM_SLAB_GROUP / CM_WARP * 16 + g|CM_SLAB_GROUP / CM_WARP * 8 + g
 device/cuda/slabs.h|i % 2 * 8 * CM_SLAB_PIECE + i / 2 * set->a.pitch|i / 2 * 8 * CM_SLAB_PIECE + i % 2 * set->a.pitch
@@ -457,7 +457,7 @@ restore() {
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
     cp src/mcts/{*.inc,copy.h} "$WORK/src/mcts/"
     for folder in agent backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
-    cp src/backend/cuda/tower_build.c "$WORK/src/backend/cuda/"
+    cp src/backend/cuda/fused/tower_build.c "$WORK/src/backend/cuda/"
 }
 
 is_of_towers() { [[ $1 = */tower* || $1 = */slabs.h ]]; }
@@ -472,7 +472,7 @@ compile() {
 build() {
     changed=${1:-}
     # shellcheck disable=SC2086  # objects are lists
-    compile tests/backend/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/tower_build.c" towers &&
+    compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/tower_build.c" towers &&
         "$CC" "$WORK/kernels.o" "$WORK/towers.o" $TOWER_OBJECTS $LIBS -o "$WORK/towers" || return 1
     if is_of_towers "$changed"; then return 0; fi
     # shellcheck disable=SC2086

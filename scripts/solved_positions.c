@@ -1,5 +1,5 @@
 /* Writes tests/data/connect4.jsonl: 1,000 positions of Connect4 with the exact value of every legal move, in which
- * something may be lost (agent/collect.h); 40 of every ply from 8 to 32, half from random games and half from games of
+ * something may be lost (arena/collect.h); 40 of every ply from 8 to 32, half from random games and half from games of
  * players that try to win.
  *
  *     build/solved_positions OUT [GAMES]      GAMES: a file of `cumind eval --save-games`; without it plain tree search
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/collect.h"
-#include "agent/match.h"
-#include "agent/uct.h"
+#include "arena/collect.h"
+#include "arena/match.h"
+#include "arena/uct.h"
 
 enum {
     FIRST_PLY = 8,

@@ -2,8 +2,8 @@
 #ifndef CM_CLI_CONTEST_H
 #define CM_CLI_CONTEST_H
 
-#include "agent/match.h"
-#include "agent/opponent.h"
+#include "arena/match.h"
+#include "arena/opponent.h"
 #include "cli/loaded.h"
 #include "cli/ticker.h"
 

@@ -3,8 +3,8 @@
 #define CM_CLI_CURVES_H
 
 #include "cli/command.h"
-#include "run/curve.h"
-#include "run/plot.h"
+#include "cli/curve.h"
+#include "cli/curve_plot.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/evaluate.h"
+#include "arena/evaluate.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "core/clock.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/evaluate.h"
+#include "arena/evaluate.h"
 #include "cli/contest.h"
 #include "cli/eval_match.h"
 #include "cli/eval_positions.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/judge.h"
-#include "agent/perfect.h"
-#include "agent/walk.h"
+#include "arena/judge.h"
+#include "arena/perfect.h"
+#include "arena/walk.h"
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/view.h"

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "agent/exam.h"
-#include "agent/match.h"
+#include "arena/exam.h"
+#include "arena/match.h"
 #include "cli/interrupt.h"
 #include "cli/ticker.h"
 #include "cli/view.h"

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/elo.h"
-#include "agent/ladder.h"
+#include "arena/elo.h"
+#include "arena/ladder.h"
 #include "cli/contest.h"
 #include "cli/interrupt.h"
+#include "cli/interval_plot.h"
 #include "cli/recipe.h"
 #include "cli/view.h"
 #include "core/arena.h"
@@ -14,7 +15,6 @@
 #include "core/memory.h"
 #include "core/printable.h"
 #include "run/directory.h"
-#include "run/interval_plot.h"
 
 enum { WIDE = 60 }; /* columns from which the table counts wins, draws and losses */
 

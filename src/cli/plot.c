@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/curve_plot.h"
 #include "cli/curves.h"
 #include "cli/output.h"
 #include "cli/view.h"
 #include "core/printable.h"
-#include "run/plot.h"
 
 enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of the curves */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/analyse.h"
+#include "arena/analyse.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/ticker.h"

@@ -1,10 +1,10 @@
 /* cumind search: analyses positions with a run's agent, or runs a reference case of the search. */
 #include <stdio.h>
 
+#include "cases/search.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/positions.h"
-#include "mcts/case.h"
 
 static cm_status print_result(const cm_search_case *searched) {
     cm_json_writer *writer;

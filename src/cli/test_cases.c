@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/case.h"
+#include "cases/backend.h"
+#include "cases/env.h"
+#include "cases/mctx_tree.h"
+#include "cases/replay.h"
+#include "cases/search.h"
+#include "cases/trainer.h"
 #include "cli/output.h"
 #include "core/file.h"
 #include "core/printable.h"
-#include "env/case.h"
-#include "mcts/case.h"
-#include "mcts/mctx_tree.h"
-#include "replay/case.h"
-#include "trainer/case.h"
 
 enum { BACKENDS = 8, DEPTH = 16, PATH = 4096 };
 

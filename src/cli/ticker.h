@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "agent/tally.h"
+#include "arena/tally.h"
 #include "cli/command.h"
 
 #ifdef __cplusplus

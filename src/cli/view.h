@@ -2,7 +2,7 @@
 #ifndef CM_CLI_VIEW_H
 #define CM_CLI_VIEW_H
 
-#include "agent/analyse.h"
+#include "arena/analyse.h"
 #include "cli/command.h"
 #include "core/text.h"
 

@@ -26,7 +26,7 @@
 #ifndef CM_NETWORK_NETWORK_H
 #define CM_NETWORK_NETWORK_H
 
-#include "backend/tape.h"
+#include "backend/tape/tape.h"
 #include "network/options.h"
 #include "tensor/params.h"
 

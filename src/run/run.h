@@ -19,7 +19,7 @@
 #ifndef CM_RUN_RUN_H
 #define CM_RUN_RUN_H
 
-#include "agent/evaluate.h"
+#include "arena/evaluate.h"
 #include "core/stop.h"
 #include "distributed/comm.h"
 #include "run/configuration.h"

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "agent/match.h"
+#include "arena/match.h"
 #include "support/main.h"
 
 typedef struct seats {

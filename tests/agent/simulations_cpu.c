@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "agent/cuda/simulations.h"
-#include "backend/cuda_cpu.h"
+#include "backend/cuda/cuda_cpu.h"
 #include "support/compiled.h"
 #include "support/lanes.h"
 

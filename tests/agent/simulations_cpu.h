@@ -1,4 +1,4 @@
-/* The simulations of a search as one kernel, on the CPU (backend/cuda_cpu.h). */
+/* The simulations of a search as one kernel, on the CPU (backend/cuda/cuda_cpu.h). */
 #ifndef TESTS_AGENT_SIMULATIONS_CPU_H
 #define TESTS_AGENT_SIMULATIONS_CPU_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/evaluate.h"
+#include "arena/evaluate.h"
 #include "replay/batch.h"
 #include "scene.h"
 #include "support/main.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/acting.h"
-#include "agent/evaluate.h"
+#include "arena/evaluate.h"
 #include "support/main.h"
 #include "support/network.h"
 

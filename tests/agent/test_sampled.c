@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/analyse.h"
 #include "agent/planner.h"
+#include "arena/analyse.h"
 #include "core/rng.h"
 #include "network/inference.h"
 #include "network/sampled.h"

@@ -6,7 +6,7 @@
 #include "agent/cuda/kernels.h"
 #include "agent/searched.h"
 #include "agent/simulations_cpu.h"
-#include "backend/cuda_cpu.h"
+#include "backend/cuda/cuda_cpu.h"
 #include "support/main.h"
 #include "support/tree_cpu.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/tape_internal.h"
+#include "backend/tape/tape_internal.h"
 #include "core/rng.h"
 
 enum { B = 3, BLOCK = 4096 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_cpu.h"
+#include "backend/cuda/cuda_cpu.h"
 #include "support/main.h"
 #include "support/op_place.h"
 

@@ -1,7 +1,7 @@
 /* Recorded runs of environments: any content gives a report or an error, and never plays an illegal move. */
 #include "fuzz/fuzz.h"
 
-#include "env/case.h"
+#include "cases/env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cm_json_doc *doc = NULL;

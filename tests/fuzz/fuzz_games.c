@@ -1,7 +1,7 @@
 /* Files of games and of solved positions: what is read is a legal game, and positions are written and read again. */
 #include "fuzz/fuzz.h"
 
-#include "agent/games.h"
+#include "arena/games.h"
 #include "env/solved.h"
 
 static void fuzz_games(const cm_env *env, const char *path) {

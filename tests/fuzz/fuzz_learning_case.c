@@ -1,7 +1,7 @@
 /* Learning cases of the kinds that replay/ runs: any content gives a report or an error. */
 #include "fuzz/fuzz.h"
 
-#include "replay/case.h"
+#include "cases/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cm_json_doc *doc = NULL;

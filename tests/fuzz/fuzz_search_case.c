@@ -1,7 +1,7 @@
 /* Search cases: reading one of any content; what was read can be searched if it is small. */
 #include "fuzz/fuzz.h"
 
-#include "mcts/case.h"
+#include "cases/search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[FUZZ_PATH], first[256];

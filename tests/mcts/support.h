@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/tabular.h"
 #include "mcts/search.h"
-#include "mcts/tabular.h"
 #include "support/main.h"
 
 /* A tabular model, a search on it and all arrays of the result. */

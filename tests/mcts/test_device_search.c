@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <math.h>
 
-#include "mcts/case_internal.h"
+#include "cases/search_internal.h"
 #include "mcts/rules.h"
 #include "mcts/support.h"
 #include "support/far.h"

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cases/tabular.h"
 #include "mcts/params.h"
-#include "mcts/tabular.h"
 
 enum { TEXTBOOK_NODES = 64, TEXTBOOK_ACTIONS = 8, TEXTBOOK_UNVISITED = -1 };
 

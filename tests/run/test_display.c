@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/curve_plot.h"
 #include "core/busy.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "run/directory.h"
-#include "run/plot.h"
 #include "run/progress.h"
 #include "support/folder.h"
 #include "support/logged.h"

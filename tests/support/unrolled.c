@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "backend/tape_internal.h"
+#include "backend/tape/tape_internal.h"
 #include "core/arena.h"
 
 enum { UNROLL = 3, ACTIONS = 3, VALUES = 7 };

@@ -3,7 +3,7 @@
 #define CM_AGENT_CUDA_KERNELS_H
 
 #include "agent/kernels.h"
-#include "backend/cuda/row_step.h"
+#include "backend/cuda/fused/row_step.h"
 
 #ifdef __cplusplus
 extern "C" {

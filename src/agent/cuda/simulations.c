@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/cuda/row_build.h"
-#include "backend/cuda/row_choice.h"
-#include "backend/cuda/row_near.h"
+#include "backend/cuda/fused/row_build.h"
+#include "backend/cuda/fused/row_choice.h"
+#include "backend/cuda/fused/row_near.h"
 #include "core/arena.h"
 #include "core/log.h"
 

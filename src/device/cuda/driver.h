@@ -2,8 +2,8 @@
  *
  * No header and no library of CUDA is needed to compile this: the types below are those of cuda.h under names of our
  * own (the same struct tags, so that they are the same types where both are seen), and
- * backend/cuda/driver_check.c holds the numbers and the functions against those of cuda.h. Tests put a stand-in for the
- * table in its place (tests/support/cuda_fake.h).
+ * backend/cuda/module/driver_check.c holds the numbers and the functions against those of cuda.h. Tests put a stand-in
+ * for the table in its place (tests/support/cuda_fake.h).
  *
  * Results are those of the driver: 0 is success. cm_cuda_result (device/cuda/cuda.h) makes a message of the others.
  */

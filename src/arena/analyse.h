@@ -1,0 +1,64 @@
+/* Analysis: what the agent thinks of positions; greedy searches of many at once, as in evaluation.
+ *
+ * The caller puts positions into the analyser's states, runs, and reads an answer per position. An answer depends on
+ * its own position alone: not on the positions beside it, on threads, or on the size of the analyser.
+ */
+#ifndef CM_ARENA_ANALYSE_H
+#define CM_ARENA_ANALYSE_H
+
+#include "agent/agent.h"
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_NO_ACTION = -1 };
+
+/* Of one position; values are seen by the player to move. After the end of a game all arrays are 0. Arrays are [A],
+ * owned by the analyser and valid until its next run. */
+typedef struct cm_analysis {
+    int to_play;           /* 0 or 1 */
+    const uint8_t *legal;  /* 1 where the action may be played */
+    int drawn;             /* how many actions the search drew to choose from; 0: it chose from all that are legal */
+    const float *prior;    /* the network's policy over the legal actions, without noise; sums to 1. Where actions are
+                              drawn: their shares of the draws, 0 for those that were not */
+    const int32_t *visits; /* simulations through each action; sum to N */
+    const float *q;        /* reward + discount * value of each action, 0 where not visited */
+    float value;           /* mean of the returns of the search; 0 after the end, when none is to come */
+    int32_t action;        /* what the agent plays, without noise; CM_NO_ACTION after the end, and if it is not known */
+} cm_analysis;
+
+/* Whether the search could choose the action. */
+static inline bool cm_analysis_has(const cm_analysis *analysis, int action) {
+    return analysis->legal[action] && (analysis->drawn == 0 || analysis->prior[action] > 0.0f);
+}
+
+typedef struct cm_analyser cm_analyser;
+
+/* For positions of `env`, with the simulations of evaluation: `positions` at a time, or as many as 64 per thread if
+ * that is less, and fewer still where searches are so long that one planner would pass 256 MiB. Takes all
+ * memory. Agent, environment and pool are borrowed; the caller owns it. */
+cm_status cm_analyser_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int positions,
+                             cm_analyser **out) CM_MUST_USE;
+void cm_analyser_destroy(cm_analyser *analyser); /* NULL is allowed */
+
+int cm_analyser_capacity(const cm_analyser *analyser); /* positions of one run, at least 1 */
+
+/* State block of position i in [0, capacity), [spec.state_size], to be filled by the caller; run leaves it alone. */
+void *cm_analyser_state(cm_analyser *analyser, int i);
+
+/* From now on, until the next call: once `stop` (borrowed; NULL, as at first: never) is asked a run ends soon. */
+void cm_analyser_heed(cm_analyser *analyser, const cm_stop *stop);
+
+/* Analyses positions 0 .. count-1. Errors: those of the search. CM_ERR_INTERRUPTED: it was asked to end, and what is
+ * there of each position is of fewer than N simulations, or of none, as after the end of a game. */
+cm_status cm_analyser_run(cm_analyser *analyser, int count) CM_MUST_USE;
+
+/* The answer for position i of the last run. */
+cm_analysis cm_analyser_get(const cm_analyser *analyser, int i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

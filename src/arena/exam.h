@@ -1,0 +1,29 @@
+/* Scores a player on a file of solved positions (env/solved.h): which of its moves keep the exact value? */
+#ifndef CM_ARENA_EXAM_H
+#define CM_ARENA_EXAM_H
+
+#include "arena/judge.h"
+#include "arena/player.h"
+#include "env/solved.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One move per position. */
+typedef struct cm_exam {
+    cm_judgement judgement;
+    cm_kept source[CM_SOLVED_SOURCES];
+} cm_exam;
+
+/* Asks `player`, made for `shape`, for its move in every position (one or more). A player that draws numbers draws
+ * those of seed 0 and the position's place in the file, so the pool does not change the result. `tally` (NULL: not) is
+ * added to on the way. `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED, and *out is of the positions that were
+ * answered. Errors: CM_ERR_MEMORY; those of the player. */
+cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *player, const cm_match_shape *shape,
+                      cm_pool *pool, cm_tally *tally, const cm_stop *stop, cm_exam *out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,54 @@
+/* Judges finished games by their exact values: which moves keep the value of the position? */
+#ifndef CM_ARENA_JUDGE_H
+#define CM_ARENA_JUDGE_H
+
+#include "arena/exact.h"
+#include "arena/games.h"
+#include "arena/tally.h"
+#include "core/pool.h"
+#include "core/stop.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_PHASES = 3 }; /* thirds of the longest possible game: opening, middle, end */
+
+/* Moves of one side. A choice is a position with at least two legal actions of which at least one loses value. */
+typedef struct cm_kept {
+    int64_t moves, kept;           /* moves, and those whose exact value is the position's */
+    int64_t choices, kept_choices; /* the same of the choices among them                   */
+} cm_kept;
+
+typedef struct cm_judgement {
+    cm_kept all;
+    cm_kept phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
+} cm_judgement;
+
+/* The phase of a ply. */
+static inline int cm_phase_of(const cm_env *env, int ply) { return CM_PHASES * ply / env->spec.max_plies; }
+
+/* The first ply of a phase; of phase CM_PHASES, one past the last. */
+static inline int cm_phase_first_ply(const cm_env *env, int phase) {
+    return (phase * env->spec.max_plies + CM_PHASES - 1) / CM_PHASES;
+}
+
+/* Counts one move. */
+static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
+    kept->moves++;
+    kept->kept += is_kept;
+    kept->choices += is_choice;
+    kept->kept_choices += is_choice && is_kept;
+}
+
+/* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
+ * the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to on the way.
+ * `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED and no judgement. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
+ * moves that are not legal in `env`, whose values `exact` gives. */
+cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
+                         const cm_stop *stop, cm_judgement *out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

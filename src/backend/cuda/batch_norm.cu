@@ -1,4 +1,0 @@
-#include "backend/cuda/batch_norm.h"
-#include "device/cuda/kernel.cuh"
-
-CM_BATCH_NORM_KERNELS(CM_LAUNCHER)

@@ -1,4 +1,0 @@
-#include "backend/cuda/columns.h"
-#include "device/cuda/kernel.cuh"
-
-CM_COLUMNS_KERNELS(CM_LAUNCHER)

@@ -1,4 +1,0 @@
-#include "backend/cuda/elementwise.h"
-#include "device/cuda/kernel.cuh"
-
-CM_ELEMENTWISE_KERNELS(CM_LAUNCHER)

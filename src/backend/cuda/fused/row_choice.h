@@ -1,0 +1,32 @@
+/* Whether calls that can be one launch (row_build.h) are faster as that. */
+#ifndef CM_BACKEND_CUDA_FUSED_ROW_CHOICE_H
+#define CM_BACKEND_CUDA_FUSED_ROW_CHOICE_H
+
+#include "backend/backend.h"
+#include "backend/cuda/fused/row_step.h"
+#include "device/cuda/rivals.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of the kernel (row_pass.h): one that takes other times than before is measured again under another number. */
+enum { CM_ROW_KERNEL = 4 };
+
+/* All steps of a pass that decide on times, in a number for keys: shapes and types, no addresses. */
+uint64_t cm_row_digest(const cm_row_pass_args *args);
+
+/* Of a pass that infers, or a stretch of one, measured: *one = is its launch, `launch` of a context, faster than its
+ * calls launched one by one? Both run, so numbers of rows of a whole pass are written (each row its own) and results
+ * are not what they were. Once for a device, rows and steps, then it is known from disk. Errors: those of writing;
+ * where neither runs. */
+cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
+                                const cm_cuda_rival *launch, bool *one) CM_MUST_USE;
+
+/* Of a stretch of a pass that trains, estimated: what others have left is in its memory, so nothing runs. */
+bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* Weights of a pass of rows that a block keeps in its memory: worth it where it takes its rows through the pass many
+ * times (agent/cuda/simulations.h). */
+#ifndef CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
+#define CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
+
+#include "backend/cuda/fused/row_step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A weight as a layer reads it. */
+typedef struct cm_row_weight {
+    const void *data;
+    int row; /* elements from row to row */
+} cm_row_weight;
+
+/* For the outputs that a warp makes from `output` on. */
+static CM_HD inline cm_row_weight cm_row_weight_of(const cm_row_step *s, const float *memory, int output) {
+    cm_row_weight weight = {s->of.dense.weight, s->of.dense.weight_row};
+    if (output >= s->of.dense.near_rows) return weight;
+    weight.data = memory + s->of.dense.near;
+    weight.row = s->of.dense.near_row;
+    return weight;
+}
+
+/* Words of 32 bits in a row of a layer's weight, where it is kept and where it comes from. */
+typedef struct cm_row_words {
+    int kept, apart, used; /* from row to row here and there; of the weight, zeros behind them */
+} cm_row_words;
+
+static CM_HD inline cm_row_words cm_row_words_of(const cm_row_step *s) {
+    const bool wide = s->type == CM_F32;
+    const int there = s->of.dense.weight_row, here = s->of.dense.near_row;
+    const cm_row_words words = {wide ? here : here / 2, wide ? there : there / 2, wide ? s->k : there / 2};
+    return words;
+}
+
+/* Copies a weight: a warp has every eighth row, of which it reads many before it writes them. */
+CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *lanes) {
+    enum { AT_ONCE = 8 };
+    const cm_row_words words = cm_row_words_of(s);
+    const uint32_t *from = (const uint32_t *)s->of.dense.weight;
+    uint32_t *to = (uint32_t *)(void *)(memory + s->of.dense.near), own[AT_ONCE];
+    const int rows = s->of.dense.near_rows;
+    for (int first = lanes->index / CM_WARP; first < rows; first += CM_ROW_WARPS * AT_ONCE)
+        for (int at = lanes->index % CM_WARP; at < words.kept; at += CM_WARP) {
+            for (int i = 0; i < AT_ONCE; i++) {
+                const int row = first + i * CM_ROW_WARPS;
+                own[i] = row < rows && at < words.used ? from[(int64_t)row * words.apart + at] : 0;
+            }
+            for (int i = 0; i < AT_ONCE; i++)
+                if (first + i * CM_ROW_WARPS < rows) to[(first + i * CM_ROW_WARPS) * words.kept + at] = own[i];
+        }
+}
+
+/* Copies all that have a place; to be met behind. */
+CM_KERNEL void cm_row_keep_all(const cm_row_pass_args *a, float *memory, const cm_lanes *lanes) {
+    for (int i = 0; i < a->steps; i++)
+        if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);
+}
+
+/* Gives weights of layers places, one after the other from byte `first` of the block's memory on: those that end before
+ * `end`, and then, of those that do not, as many of the first rows as there is still room for. Returns where the last
+ * one ends, or `first`: multiples of 16, as `first` is one. */
+uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

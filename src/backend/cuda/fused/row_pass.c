@@ -1,0 +1,84 @@
+/* Passes of rows, and stretches of rows in others: when they are one launch, and how that is launched. */
+#include "backend/cuda/fused/row_pass.h"
+
+#include <stdlib.h>
+
+#include "backend/cuda/fused/row_build.h"
+#include "backend/cuda/fused/row_choice.h"
+#include "core/arena.h"
+
+typedef struct row_pass {
+    cm_row_pass_args args;
+    uint64_t version; /* of the addresses in it */
+} row_pass;
+
+/* The steps of a whole pass, with the addresses that it has now. */
+static bool build(const cm_stream *stream, const cm_call_list *pass, row_pass *made) {
+    const cm_ops_limits limits = cm_ops_limits_of(stream);
+    if (!cm_row_build_whole(pass, &limits, &made->args)) return false;
+    made->version = pass->version;
+    return true;
+}
+
+int cm_row_pass_reach(const cm_call_list *pass) {
+    cm_row_pass_args args;
+    return cm_row_build(pass, 0, &args);
+}
+
+/* Do others look at its memory? Then what it takes is what training takes. */
+static bool is_stretch(const cm_call_list *pass) { return !pass->work; }
+
+static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool training) {
+    const int tiles = cm_row_tiles(args),
+              result = training ? cm_row_training_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream))
+                                : cm_row_pass_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream));
+    return cm_ops_launched(stream, result, "a pass of rows");
+}
+
+/* What a rival of its calls launches. */
+typedef struct whole {
+    cm_stream *stream;
+    const cm_row_pass_args *args;
+    bool training; /* its kernel */
+} whole;
+
+static cm_status launch_whole(void *context) {
+    const whole *w = context;
+    return launch(w->stream, w->args, w->training);
+}
+
+static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args, bool *out) {
+    whole all = {stream, args, is_stretch(pass)};
+    const cm_cuda_rival rival = {launch_whole, &all};
+    if (pass->infers) return cm_row_choice_measure(stream, pass, args, &rival, out);
+    *out = cm_row_choice_estimate(args, cm_ops_limits_of(stream).multiprocessors);
+    return CM_OK;
+}
+
+static cm_status decide(cm_stream *stream, const cm_call_list *pass, row_pass *made, bool *out) {
+    *out = build(stream, pass, made);
+    return *out ? is_worth_it(stream, pass, &made->args, out) : CM_OK;
+}
+
+cm_status cm_row_pass_create(cm_stream *stream, const cm_call_list *pass, void **out) {
+    row_pass *made = NULL;
+    bool fuses = false;
+    *out = NULL;
+    CM_TRY(cm_alloc(&made, 1, sizeof *made, "a pass of rows"));
+    cm_status status = decide(stream, pass, made, &fuses);
+    if (status == CM_OK && fuses) {
+        *out = made;
+    } else {
+        free(made);
+    }
+    return status;
+}
+
+cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row_pass_) {
+    row_pass *p = row_pass_;
+    if (p->version != pass->version && !build(stream, pass, p))
+        return cm_fail(CM_ERR_STATE, "a pass of rows: with its new addresses it is none");
+    return launch(stream, &p->args, is_stretch(pass));
+}
+
+void cm_row_pass_free(void *row_pass_) { free(row_pass_); }

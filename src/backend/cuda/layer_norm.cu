@@ -1,4 +1,0 @@
-#include "backend/cuda/layer_norm.h"
-#include "device/cuda/kernel.cuh"
-
-CM_LAYER_NORM_KERNELS(CM_LAUNCHER)

@@ -1,4 +1,0 @@
-#include "backend/cuda/losses.h"
-#include "device/cuda/kernel.cuh"
-
-CM_LOSSES_KERNELS(CM_LAUNCHER)

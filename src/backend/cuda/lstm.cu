@@ -1,4 +1,0 @@
-#include "backend/cuda/lstm.h"
-#include "device/cuda/kernel.cuh"
-
-CM_LSTM_KERNELS(CM_LAUNCHER)

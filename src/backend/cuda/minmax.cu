@@ -1,4 +1,0 @@
-#include "backend/cuda/minmax.h"
-#include "device/cuda/kernel.cuh"
-
-CM_MINMAX_KERNELS(CM_LAUNCHER)

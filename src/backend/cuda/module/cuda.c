@@ -1,0 +1,277 @@
+/* The class of the cuda backend: opening, streams, describing; the entry of its module (backend/module.h). */
+#include "backend/cuda/module/cuda.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/module/module.h"
+#include "backend/cuda/ops/weights.h"
+#include "backend/module.h"
+#include "core/arena.h"
+#include "core/log.h"
+
+static const cm_cuda_code code = {CUDART_VERSION, CM_CUDA_ARCHS, CM_CUDA_PTX};
+
+/* ---- errors of the libraries ---- */
+
+cm_status cm_cuda_blas(int status, const char *what) {
+    if (status == CUBLAS_STATUS_SUCCESS) return CM_OK;
+    return cm_fail(status == CUBLAS_STATUS_ALLOC_FAILED ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuBLASLt says %s", what,
+                   cublasLtGetStatusString((cublasStatus_t)status));
+}
+
+cm_status cm_cuda_dnn(int status, const char *what) {
+    const bool full = status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+                      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+    char last[256] = "";
+    if (status == CUDNN_STATUS_SUCCESS) return CM_OK;
+    cudnnGetLastErrorString(last, sizeof last); /* what it did not like, which may be several lines */
+    const int length = (int)strcspn(last, "\n");
+    return cm_fail(full ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuDNN says %s%s%.*s", what,
+                   cudnnGetErrorString((cudnnStatus_t)status), length > 0 ? ": " : "", length, last);
+}
+
+/* ---- backend ---- */
+
+static cm_status open_choices(cm_cuda *cuda) {
+    char folder[512], identity[256];
+    bool kept = cm_choices_folder(folder, sizeof folder);
+    snprintf(identity, sizeof identity, "%s, capability %d.%d, cuBLASLt %zu, cuDNN %zu", cuda->device->properties.name,
+             cuda->device->properties.major, cuda->device->properties.minor, cublasLtGetVersion(), cudnnGetVersion());
+    return cm_choices_open(kept ? folder : NULL, identity, &cuda->choices);
+}
+
+static void describe_all(cm_cuda *cuda) {
+    const cm_cuda_properties *p = &cuda->device->properties;
+    size_t dnn = cudnnGetVersion();
+    snprintf(cuda->description, sizeof cuda->description, "%s (%d.%d), CUDA %d.%d, cuDNN %zu.%zu.%zu", p->name,
+             p->major, p->minor, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, dnn / 10000, dnn % 10000 / 100,
+             dnn % 100);
+}
+
+/* Places are counted among the devices that CUDA_VISIBLE_DEVICES shows. */
+static cm_status open_all(cm_cuda *cuda, cm_backend *backend) {
+    CM_TRY(cm_cuda_driver_open(&cuda->driver));
+    CM_TRY(cm_cuda_count(&cuda->driver, &backend->devices));
+    CM_TRY(cm_cuda_open(&cuda->driver, backend->place % backend->devices, &code, &cuda->device));
+    CM_TRY(cm_cuda_result(cuda->device, (int)cudaSetDevice(cuda->device->ordinal), "the CUDA runtime"));
+    CM_TRY(cm_cuda_blas((int)cublasLtCreate(&cuda->blas), "opening cuBLASLt"));
+    CM_TRY(open_choices(cuda));
+    describe_all(cuda);
+    cm_cuda_nvtx_open();
+    return cm_cuda_ops_open(cuda);
+}
+
+static void close_all(cm_cuda *cuda) {
+    if (cuda->device && cm_cuda_enter(cuda->device) == CM_OK) {
+        cm_cuda_ops_close(cuda);
+        if (cuda->blas) cublasLtDestroy(cuda->blas);
+    }
+    cm_choices_close(cuda->choices);
+    cm_cuda_close(cuda->device);
+    cm_cuda_driver_close(&cuda->driver);
+    free(cuda);
+}
+
+static cm_status open_cuda(cm_backend *backend) {
+    cm_cuda *cuda = NULL;
+    CM_TRY(cm_alloc(&cuda, 1, sizeof *cuda, "backend cuda"));
+    cm_status status = open_all(cuda, backend);
+    if (status != CM_OK) {
+        close_all(cuda);
+        return status;
+    }
+    backend->state = cuda;
+    backend->device = &cuda->device->base;
+    _Static_assert((int)CM_DEVICE_ID_BYTES == (int)CM_CU_ID_BYTES, "an id of a device");
+    memcpy(backend->device_id, cuda->device->properties.id, sizeof backend->device_id);
+    backend->native[CM_BF16] = cuda->device->properties.major >= 8; /* tensor cores with it */
+    backend->native[CM_F16] = true;
+    return CM_OK;
+}
+
+static void close_cuda(cm_backend *backend) { close_all(backend->state); }
+
+static const char *describe(const cm_backend *backend) { return ((const cm_cuda *)backend->state)->description; }
+
+/* What changed the block may still run. */
+static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
+    cm_cuda *cuda = backend->state;
+    (void)pool;
+    CM_TRY(cm_cuda_wait(cuda->device));
+    return cm_cuda_ops_repack(cuda, block, bytes);
+}
+
+/* ---- streams ---- */
+
+static void close_dnn(cm_cuda_device *device, cm_cuda_stream *s) {
+    if (!s->dnn || cm_cuda_quiet_begin(device, "closing cuDNN") != CM_OK) return;
+    cudnnDestroy(s->dnn); /* waits for the device */
+    s->dnn = NULL;
+    cm_cuda_quiet_end(device);
+}
+
+cm_status cm_cuda_dnn_open(cm_stream *stream) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    cm_cuda_device *device = cm_cuda_of(stream)->device;
+    if (s->dnn) return CM_OK;
+    CM_TRY(cm_cuda_quiet_begin(device, "opening cuDNN"));
+    const cudnnStatus_t opened = cudnnCreate(&s->dnn);
+    cm_cuda_quiet_end(device);
+    CM_TRY(cm_cuda_dnn((int)opened, "opening cuDNN"));
+    cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
+    if (status != CM_OK) close_dnn(device, s);
+    return status;
+}
+
+static void close_stream(cm_stream *stream) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    if (cm_cuda_enter(cm_cuda_of(stream)->device) == CM_OK) {
+        if (cm_cuda_lane_wait(&s->lane) != CM_OK) cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
+        cm_cuda_ops_stream_close(stream);
+        close_dnn(cm_cuda_of(stream)->device, s);
+    }
+    cm_cuda_beside_close(stream);
+    cm_cuda_lane_close(&s->lane);
+    free(s);
+    stream->state = NULL;
+}
+
+static cm_status open_stream(cm_stream *stream) {
+    CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream), "a stream"));
+    cm_status status = cm_cuda_lane_open(cm_cuda_of(stream)->device, &cm_cuda_stream_of(stream)->lane);
+    if (status != CM_OK) close_stream(stream);
+    return status;
+}
+
+static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
+    return cm_cuda_lane_write(&cm_cuda_stream_of(stream)->lane, to, host, bytes);
+}
+
+static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
+    return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
+}
+
+static cm_status push_stream(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
+    return cm_cuda_lane_push(&cm_cuda_stream_of(stream)->lane, to, pinned, bytes);
+}
+
+static cm_status pull_stream(cm_stream *stream, void *pinned, const void *from, size_t bytes) {
+    return cm_cuda_lane_pull(&cm_cuda_stream_of(stream)->lane, pinned, from, bytes);
+}
+
+static cm_status mark(cm_stream *stream, void **state) {
+    cm_cuda_mark *set = *state;
+    cm_status status = cm_cuda_mark_set(&set, &cm_cuda_stream_of(stream)->lane);
+    *state = set;
+    return status;
+}
+
+static cm_status follow(cm_stream *stream, void *state) {
+    return cm_cuda_lane_follow(&cm_cuda_stream_of(stream)->lane, state);
+}
+
+static cm_status await(void *state) { return cm_cuda_mark_wait(state); }
+
+static void unmark(void *state) { cm_cuda_mark_destroy(state); }
+
+/* Behind what changed the block, before what the stream is given next. */
+static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_ops_launched(stream, cm_weights_renew(cm_ops_weights(stream), cm_ops_queue(stream), block, bytes),
+                           "copies of weights");
+}
+
+/* ---- calls ---- */
+
+static size_t workspace(const cm_call *call) {
+    const cm_cuda_op *op = &cm_cuda_ops[call->op];
+    return op->workspace ? op->workspace(call) : 0;
+}
+
+static cm_status prepare(cm_stream *stream, cm_call *call) {
+    const cm_cuda_op *op = &cm_cuda_ops[call->op];
+    call->plan = NULL;
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    if (!op->run) return cm_fail(CM_ERR_ABSENT, "backend cuda has no operation %s", cm_op_name(call->op));
+    if (op->workspace) CM_TRY(cm_ops_reserve(stream, op->workspace(call)));
+    CM_TRY(cm_cuda_beside_reserve(stream, call, workspace(call)));
+    return op->prepare ? op->prepare(stream, call) : CM_OK;
+}
+
+static cm_status run(cm_stream *stream, const cm_call *call) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_cuda_ops[call->op].run(stream, call);
+}
+
+static cm_replays replays(const cm_backend *backend) {
+    const cm_cuda_device *device = ((const cm_cuda *)backend->state)->device;
+    return (cm_replays){__atomic_load_n(&device->graphs_launched, __ATOMIC_RELAXED),
+                        __atomic_load_n(&device->nodes_launched, __ATOMIC_RELAXED)};
+}
+
+/* Calls of a pass as one kernel. */
+static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **fused) {
+    CM_TRY(cm_row_pass_create(stream, calls, fused));
+    if (*fused && cm_cuda_of(stream)->device->log_plans)
+        cm_log(CM_INFO, "pass of %d operations, from %s to %s: one kernel", calls->count,
+               cm_op_name(calls->calls[0].op), cm_op_name(calls->calls[calls->count - 1].op));
+    return CM_OK;
+}
+
+static cm_status run_fused(cm_stream *stream, const cm_call_list *calls, void *fused) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_row_pass_run(stream, calls, fused);
+}
+
+static const cm_backend_class class_of_cuda = {
+    .name = "cuda",
+    .open = open_cuda,
+    .close = close_cuda,
+    .narrow = true,
+    .lanes = CM_CALL_LANES,
+    .stream_bytes = CM_LIBRARY_BYTES,
+    .stream_open = open_stream,
+    .stream_close = close_stream,
+    .prepare = prepare,
+    .workspace = workspace,
+    .repack = repack,
+    .renew = renew,
+    .describe = describe,
+    .queue = cm_ops_queue,
+    .write = write_stream,
+    .read = read_stream,
+    .push = push_stream,
+    .pull = pull_stream,
+    .mark = mark,
+    .follow = follow,
+    .await = await,
+    .unmark = unmark,
+    .play = cm_cuda_play,
+    .launch = cm_cuda_launch,
+    .forget = cm_cuda_forget,
+    .fuse = fuse,
+    .run_fused = run_fused,
+    .unfuse = cm_row_pass_free,
+    .record = cm_cuda_record,
+    .replays = replays,
+    .search_kernels = &cm_cuda_search_kernels,
+    .agent_kernels = &cm_cuda_agent_kernels,
+    .run =
+        {
+#define CM_OP(name, ...) [CM_OP_##name] = run,
+#include "backend/ops.def"
+#undef CM_OP
+        },
+};
+
+const cm_backend_class *cumind_module(const cm_module_stamp **stamp);
+
+const cm_backend_class *cumind_module(const cm_module_stamp **stamp) {
+    *stamp = &cm_module_stamp_here;
+    return &class_of_cuda;
+}

@@ -1,0 +1,131 @@
+/* Inside of the cuda backend, a module (build/lib/cumind_cuda.so): its state, and what its files give each other. The
+ * folder has four layers; only the last one sees libraries of NVIDIA, so the tests run the others on a CPU.
+ *
+ *   operations      NAME.c launches, NAME.h has the kernels, NAME.cu lists them for nvcc (device/cuda/lanes.h):
+ *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer points prefix sampled
+ *                   shape softmax support;
+ *                   ops.h is what they ask of a stream, ops.c their table
+ *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds
+ *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
+ *   many in one     several calls as one launch, rows of a tile by a block: row_step.h (what such a kernel is given),
+ *                   row_pass.h, row_product.h, row_wide.h and row_lane.h (the kernel),
+ *                   row_near.h (weights in a block's memory),
+ *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
+ *                   row_choice.h (whether it is worth it), row_pass.c (launching); convolutions of a tower, planes
+ *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
+ *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); stretches.h
+ *                   (where a pass has either)
+ *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
+ *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
+ *                   (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
+ *
+ * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
+ *
+ * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches in
+ * the order of its stream: no memory is taken, nothing is waited for, no host memory is read or written but the call
+ * itself, because it may be under capture; its kernels get scalars and addresses by value. What a launch says goes
+ * through cm_ops_launched (CM_LAUNCH does it). Addresses in call->t may differ between runs, shapes may not.
+ */
+#ifndef CM_BACKEND_CUDA_MODULE_CUDA_H
+#define CM_BACKEND_CUDA_MODULE_CUDA_H
+
+#include "backend/backend.h"
+#include "device/cuda/choices.h"
+#include "device/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct cm_search_kernels cm_cuda_search_kernels; /* mcts/cuda/kernels.c */
+extern const struct cm_agent_kernels cm_cuda_agent_kernels;   /* agent/cuda/simulations.c */
+
+struct cublasLtContext; /* *: a cublasLtHandle_t */
+struct cudnnContext;    /* *: a cudnnHandle_t */
+
+/* backend->state */
+typedef struct cm_cuda {
+    cm_cuda_device *device;
+    cm_cuda_driver driver;
+    struct cublasLtContext *blas; /* safe from several threads */
+    cm_choices *choices;          /* algorithms that were measured, by device and shape */
+    void *weights;                /* of the operations: 16-bit copies of weights; see cm_cuda_ops_open */
+    char description[192];
+} cm_cuda;
+
+/* Where calls run beside those of a stream (cm_call.lane). */
+typedef struct cm_cuda_beside {
+    cm_stream *stream; /* owned; NULL before a call of it is prepared */
+    cm_cuda_mark *end; /* of what it was given */
+} cm_cuda_beside;
+
+/* stream->state */
+typedef struct cm_cuda_stream {
+    cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
+    struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
+    void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
+    struct cm_convolution_norm_plan *norms; /* those in use */
+    cm_cuda_beside beside[CM_CALL_LANES];
+    cm_cuda_mark *turn; /* where one of these begins */
+} cm_cuda_stream;
+
+static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }
+static inline cm_cuda_stream *cm_cuda_stream_of(const cm_stream *stream) { return (cm_cuda_stream *)stream->state; }
+static inline cm_cu_stream cm_cuda_queue(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.stream; }
+
+/* ---- what ops.c gives ------------------------------------------------------------------------------------------ */
+
+typedef struct cm_cuda_op {
+    cm_op_run run;                                          /* launches; NULL: the backend lacks the operation */
+    cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan; NULL: nothing to prepare */
+    size_t (*workspace)(const cm_call *call);               /* bytes that `run` takes; NULL: none */
+} cm_cuda_op;
+extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
+
+/* Backend-wide state of the operations (cuda->weights), made after everything else of cm_cuda and freed before it. */
+cm_status cm_cuda_ops_open(cm_cuda *cuda) CM_MUST_USE;
+void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
+/* Frees the plans of a stream. */
+void cm_cuda_ops_stream_close(cm_stream *stream);
+/* Weights in block[bytes] have changed: their 16-bit copies are to be made again before the next run. */
+cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
+
+/* ---- what play.c gives ------------------------------------------------------------------------------------------ */
+
+/* The hooks of the class (backend.h: play, launch, record, forget). Stretches of rows in a pass are one launch each,
+ * unless the backend was unfused when the pass was first played. */
+cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
+cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
+cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
+                         void **kept) CM_MUST_USE;
+void cm_cuda_forget(void *kept);
+
+/* ---- what beside.c gives ---------------------------------------------------------------------------------------- */
+
+/* Opens the call's lane if it has one, with room for `bytes` of workspace; while preparing only. */
+cm_status cm_cuda_beside_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
+/* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of lane 0 is
+ * `stream`. */
+cm_status cm_cuda_beside_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
+/* What `stream` is given from now on runs behind what the lanes of the set (bit i: lane i) were given. */
+cm_status cm_cuda_beside_join(cm_stream *stream, unsigned lanes) CM_MUST_USE;
+void cm_cuda_beside_close(cm_stream *stream);
+
+/* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */
+
+/* Under a profiler of NVIDIA trace ranges are shown on its timeline from here on. The module stays loaded. */
+void cm_cuda_nvtx_open(void);
+
+/* ---- what cuda.c gives ----------------------------------------------------------------------------------------- */
+
+/* Opens stream->dnn if it is not open: streams without convolutions do without cuDNN and what it loads. */
+cm_status cm_cuda_dnn_open(cm_stream *stream) CM_MUST_USE;
+
+/* CM_OK for CUBLAS_STATUS_SUCCESS and CUDNN_STATUS_SUCCESS, else CM_ERR_DEVICE with `what` and the library's word. */
+cm_status cm_cuda_blas(int status, const char *what) CM_MUST_USE;
+cm_status cm_cuda_dnn(int status, const char *what) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+/* What the operations ask of their stream (ops.h), in the module. */
+#include "backend/cuda/module/module.h"
+
+#include <cuda_runtime_api.h>
+
+#include "backend/cuda/module/cuda.h"
+#include "backend/cuda/ops/plan.h"
+
+void *cm_ops_queue(const cm_stream *stream) { return cm_cuda_queue(stream); }
+
+void *cm_library_workspace(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.workspace; }
+
+void *cm_ops_workspace(const cm_stream *stream) {
+    return (char *)cm_cuda_stream_of(stream)->lane.workspace + CM_LIBRARY_BYTES;
+}
+
+cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
+    return cm_cuda_lane_reserve(&cm_cuda_stream_of(stream)->lane, CM_LIBRARY_BYTES + bytes);
+}
+
+cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) {
+    return cm_cuda_result(cm_cuda_of(stream)->device, result, what);
+}
+
+void **cm_ops_plans(const cm_stream *stream) { return &cm_cuda_stream_of(stream)->plans; }
+void *cm_ops_weights(const cm_stream *stream) { return cm_cuda_of(stream)->weights; }
+const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
+
+cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
+    const cm_cuda_device *device = cm_cuda_of(stream)->device;
+    int bytes = CM_BLOCK_KEPT; /* of an attribute that a driver does not know */
+    if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal) != cudaSuccess)
+        (void)cudaGetLastError(); /* or the next launch would say it */
+    return (cm_ops_limits){device->properties.multiprocessors, (size_t)(bytes - CM_BLOCK_KEPT),
+                           device->properties.major >= 8};
+}
+
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count, int *winner) {
+    return cm_cuda_rivals_choose(&cm_cuda_stream_of(stream)->lane, cm_cuda_of(stream)->choices, key, rival, count,
+                                 winner);
+}
+
+/* ---- for cuda.c ---- */
+
+cm_status cm_cuda_ops_open(cm_cuda *cuda) { return cm_weights_open(&cuda->weights); }
+
+void cm_cuda_ops_close(cm_cuda *cuda) {
+    cm_weights_close(cuda->weights);
+    cuda->weights = NULL;
+}
+
+void cm_cuda_ops_stream_close(cm_stream *stream) { cm_cuda_plans_free(stream); }
+
+/* On the device's own stream, and waited for: other streams may run next. */
+cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) {
+    cm_cu_stream queue = cuda->device->copies;
+    CM_TRY(cm_cuda_result(cuda->device, cm_weights_renew(cuda->weights, queue, block, bytes), "copies of weights"));
+    return cm_cuda_result(cuda->device, (int)cudaStreamSynchronize(queue), "copies of weights");
+}

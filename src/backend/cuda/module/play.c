@@ -1,0 +1,105 @@
+/* What a stream runs again and again, as graphs: passes, and any other work. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cuda/fused/stretches.h"
+#include "backend/cuda/module/cuda.h"
+#include "backend/cuda/ops/ops.h"
+#include "core/arena.h"
+#include "core/log.h"
+
+/* A pass is a graph, whose stretches of rows are one launch each. */
+typedef struct recording {
+    cm_cuda_graph *graph;
+    cm_stretches *stretches; /* NULL: every call is launched by itself */
+} recording;
+
+typedef struct pass_work {
+    cm_stream *stream;
+    const cm_call_list *calls;
+    const cm_stretches *stretches;
+    unsigned lanes; /* that were given something, by their bits */
+} pass_work;
+
+static cm_status launch_call(cm_stream *stream, const cm_call *call, void *context) {
+    pass_work *w = context;
+    cm_stream *lane = NULL;
+    w->lanes |= 1u << call->lane;
+    CM_TRY(cm_cuda_beside_enter(stream, call, &lane));
+    return cm_cuda_ops[call->op].run(lane, call);
+}
+
+static cm_status launch_all(void *context) {
+    pass_work *w = context;
+    w->lanes = 0;
+    CM_TRY(cm_stretches_run(w->stretches, w->stream, w->calls, launch_call, w));
+    return cm_cuda_beside_join(w->stream, w->lanes);
+}
+
+static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, const char *name, recording **out) {
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a recording"));
+    if (stream->backend->is_unfused) return CM_OK;
+    CM_TRY(cm_stretches_create(stream, calls, &(*out)->stretches));
+    if (cm_cuda_of(stream)->device->log_plans && cm_stretches_count((*out)->stretches) > 0)
+        cm_log(CM_INFO, "%s: %d launches stand for several each", name, cm_stretches_count((*out)->stretches));
+    return CM_OK;
+}
+
+enum { NAME = 96 };
+
+/* The pass's name, and its recording, which is made when it is first wanted. */
+static cm_status find_recording(cm_stream *stream, const cm_call_list *pass, char name[NAME], void **kept) {
+    recording *r = *kept;
+    snprintf(name, NAME, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
+             cm_op_name(pass->calls[pass->count - 1].op));
+    cm_status status = r ? CM_OK : open_recording(stream, pass, name, &r);
+    *kept = r;
+    return status;
+}
+
+cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    char name[NAME];
+    if (pass->count == 0) return CM_OK;
+    CM_TRY(find_recording(stream, pass, name, kept));
+    recording *r = *kept;
+    cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
+    pass_work w = {.stream = stream, .calls = pass, .stretches = r->stretches};
+    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
+}
+
+cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    char name[NAME];
+    if (pass->count == 0) return CM_OK;
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    CM_TRY(find_recording(stream, pass, name, kept));
+    pass_work w = {.stream = stream, .calls = pass, .stretches = ((recording *)*kept)->stretches};
+    return launch_all(&w);
+}
+
+void cm_cuda_forget(void *kept) {
+    recording *r = kept;
+    if (!r) return;
+    cm_cuda_graph_destroy(r->graph);
+    cm_stretches_free(r->stretches);
+    free(r);
+}
+
+/* Any work of a stream is a graph, too. */
+typedef struct recorded {
+    cm_stream_work work;
+    void *context, *queue;
+} recorded;
+
+static cm_status launch_recorded(void *context) {
+    const recorded *r = context;
+    return r->work(r->context, r->queue);
+}
+
+cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
+    cm_cuda_key key = {.name = name};
+    recorded w = {launches, context, cm_ops_queue(stream)};
+    recording *r = *kept;
+    if (!r) CM_TRY(cm_alloc(&r, 1, sizeof *r, "a recording"));
+    *kept = r;
+    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_recorded, &w, &r->graph);
+}

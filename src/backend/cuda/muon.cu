@@ -1,4 +1,0 @@
-#include "backend/cuda/muon.h"
-#include "device/cuda/kernel.cuh"
-
-CM_MUON_KERNELS(CM_LAUNCHER)

@@ -1,0 +1,64 @@
+#include "backend/cuda/ops/layer_norm.h"
+
+#include "backend/cuda/ops/ops.h"
+
+static cm_layer_norm_args args_of(const cm_call *call, const cm_tensor *x) {
+    int groups = call->attr.groups ? call->attr.groups : 1;
+    return (cm_layer_norm_args){.x = cm_rows_of(x),
+                                .groups = groups,
+                                .n = cm_tensor_row_size(x) / groups,
+                                .epsilon = call->attr.epsilon,
+                                .activation = call->attr.activation};
+}
+
+cm_status cm_cuda_layer_norm(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *x = CM_ARG(call, layer_norm, x);
+    cm_layer_norm_args args = args_of(call, x);
+    args.y = cm_rows_of(CM_ARG(call, layer_norm, y));
+    args.saved = cm_rows_of(CM_ARG(call, layer_norm, saved));
+    args.narrow = cm_narrow_rows_of(CM_ARG(call, layer_norm, narrow));
+    args.scale = CM_ARG(call, layer_norm, scale)->data;
+    args.shift = CM_ARG(call, layer_norm, shift)->data;
+    CM_LAUNCH(stream, call, cm_layer_norm_runs, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
+    return CM_OK;
+}
+
+static cm_chunks chunks_of(const cm_call *call) {
+    const cm_tensor *x = CM_ARG(call, layer_norm_backward, x);
+    return cm_chunks_of(x->dim[0], cm_tensor_row_size(x), 2);
+}
+
+size_t cm_cuda_layer_norm_backward_workspace(const cm_call *call) {
+    const cm_chunks chunks = chunks_of(call);
+    return cm_chunks_bytes(&chunks);
+}
+
+static cm_status parameter_gradients(cm_stream *stream, const cm_call *call, const cm_layer_norm_args *args) {
+    const cm_chunks *chunks = &args->chunks;
+    cm_columns_args sums = {
+        .chunks = *chunks,
+        .out = {CM_ARG(call, layer_norm_backward, dscale)->data, CM_ARG(call, layer_norm_backward, dshift)->data},
+        .add = {CM_ADDS(call, layer_norm_backward, dscale), CM_ADDS(call, layer_norm_backward, dshift)}};
+    if (!sums.out[0] && !sums.out[1]) return CM_OK;
+    CM_LAUNCH(stream, call, cm_layer_norm_partial, args, cm_chunks_items(chunks), 1);
+    CM_LAUNCH(stream, call, cm_columns_finish, &sums, chunks->columns, CM_WARP);
+    return CM_OK;
+}
+
+cm_status cm_cuda_layer_norm_backward(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *x = CM_ARG(call, layer_norm_backward, x);
+    cm_layer_norm_args args = args_of(call, x);
+    args.saved = cm_rows_of(CM_ARG(call, layer_norm_backward, saved));
+    args.dx = cm_rows_of(CM_ARG(call, layer_norm_backward, dx));
+    args.narrow = cm_narrow_rows_of(CM_ARG(call, layer_norm_backward, narrow));
+    args.dy = cm_rows_of(CM_ARG(call, layer_norm_backward, dy));
+    args.scale = CM_ARG(call, layer_norm_backward, scale)->data;
+    args.shift = CM_ARG(call, layer_norm_backward, shift)->data;
+    args.add = CM_ADDS(call, layer_norm_backward, dx);
+    args.chunks = chunks_of(call);
+    args.chunks.partial = cm_ops_workspace(stream);
+    CM_TRY(parameter_gradients(stream, call, &args)); /* before dx, which may be dy */
+    if (!args.dx.data) return CM_OK;
+    CM_LAUNCH(stream, call, cm_layer_norm_slopes, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
+    return CM_OK;
+}

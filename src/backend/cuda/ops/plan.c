@@ -1,0 +1,77 @@
+#include "backend/cuda/ops/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+
+static void key_of(const cm_call *call, int weight, cm_cuda_plan_key *key) {
+    memset(key, 0, sizeof *key);
+    int32_t *f = key->field;
+    *f++ = (int32_t)call->op;
+    *f++ = (int32_t)call->attr.activation;
+    *f++ = (int32_t)call->attr.compute;
+    *f++ = (int32_t)call->attr.accumulate;
+    *f++ = (int32_t)call->attr.encoding;
+    *f++ = call->attr.actions;
+    *f++ = call->attr.stride;
+    *f++ = call->attr.horizon;
+    if (weight >= 0) key->weight = call->t[weight].data;
+    for (int i = 0; i < CM_CALL_TENSORS; i++) {
+        const cm_tensor *t = &call->t[i];
+        if (t->data) {
+            *f++ = (int32_t)t->dtype << 8 | t->ndim << 4 | cm_alignment_gap(t->data);
+            for (int d = 0; d < CM_MAX_DIMS; d++) *f++ = t->dim[d];
+            *f++ = t->stride;
+        } else {
+            f += CM_MAX_DIMS + 2;
+        }
+    }
+}
+
+static void free_plan(const cm_stream *stream, cm_cuda_plan *plan) {
+    cm_weights_release(stream, plan->copy);
+    for (int i = 0; i < CM_PLAN_PRODUCTS; i++) cm_product_free(plan->product[i]);
+    for (int i = 0; i < CM_PLAN_CONVOLUTIONS; i++) cm_convolution_free(plan->convolution[i]);
+    cm_convolution_norm_free(plan->whole);
+    free(plan);
+}
+
+/* The copy of the weight may be older than the weight, or of another weight that had its address. */
+static cm_status use_known(cm_stream *stream, cm_call *call, cm_cuda_plan *plan) {
+    call->plan = plan;
+    if (!plan->copy) return CM_OK;
+    const cm_weight_copy *copy = plan->copy;
+    size_t elements = (size_t)(copy->rows - 1) * (size_t)copy->step + (size_t)copy->columns;
+    int result = cm_weights_renew(cm_ops_weights(stream), cm_ops_queue(stream), copy->weight, elements * sizeof(float));
+    return cm_ops_launched(stream, result, cm_op_name(call->op));
+}
+
+cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cuda_plan_maker make) {
+    cm_cuda_plan_key key;
+    key_of(call, weight, &key);
+    cm_cuda_plan **first = (cm_cuda_plan **)cm_ops_plans(stream);
+    for (cm_cuda_plan *plan = *first; plan; plan = plan->next)
+        if (memcmp(&plan->key, &key, sizeof key) == 0) return use_known(stream, call, plan);
+    cm_cuda_plan *plan = NULL;
+    CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a plan"));
+    plan->key = key;
+    cm_status status = make(stream, call, plan);
+    if (status != CM_OK) {
+        free_plan(stream, plan);
+        return status;
+    }
+    plan->next = *first;
+    *first = plan;
+    call->plan = plan;
+    return CM_OK;
+}
+
+void cm_cuda_plans_free(cm_stream *stream) {
+    cm_cuda_plan **first = (cm_cuda_plan **)cm_ops_plans(stream);
+    for (cm_cuda_plan *plan = *first, *next; plan; plan = next) {
+        next = plan->next;
+        free_plan(stream, plan);
+    }
+    *first = NULL;
+}

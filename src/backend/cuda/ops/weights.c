@@ -1,0 +1,161 @@
+#include "backend/cuda/ops/weights.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "backend/cuda/ops/dense.h"
+#include "backend/cuda/ops/ops.h"
+#include "core/arena.h"
+
+typedef struct weights {
+    pthread_mutex_t lock;
+    cm_weight_copy *first;
+} weights;
+
+cm_status cm_weights_open(void **out) {
+    weights *w = NULL;
+    CM_TRY(cm_alloc(&w, 1, sizeof *w, "copies of weights"));
+    pthread_mutex_init(&w->lock, NULL);
+    *out = w;
+    return CM_OK;
+}
+
+/* Elements from the first to behind the last one. */
+static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
+
+static cm_half_copy as_kernels_see_it(const cm_weight_copy *copy, const float *block) {
+    return (cm_half_copy){.first = copy->weight - block,
+                          .count = span(copy),
+                          .step = copy->step,
+                          .columns = copy->columns,
+                          .stride = copy->stride,
+                          .cells = (int64_t)copy->rows * copy->stride,
+                          .type = copy->type,
+                          .to = (uint16_t *)(void *)copy->block.base};
+}
+
+static int launch(const cm_vector_args *args, void *queue) {
+    int64_t cells = 0;
+    for (int i = 0; i < args->copies; i++) cells += args->copy[i].cells;
+    return args->copies > 0 ? cm_copies_each_launch(args, cells, 1, queue) : 0;
+}
+
+static int renew(const cm_weight_copy *copy, void *queue) {
+    cm_vector_args args = {.x = copy->weight, .copies = 1, .copy = {as_kernels_see_it(copy, copy->weight)}};
+    return launch(&args, queue);
+}
+
+static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
+    cm_weight_copy *copy = NULL;
+    CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
+    *copy = *wanted;
+    size_t bytes = (size_t)copy->room * (size_t)copy->stride * sizeof(uint16_t);
+    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "16-bit weights");
+    if (status != CM_OK) {
+        free(copy);
+        return status;
+    }
+    copy->next = w->first;
+    w->first = copy;
+    *out = copy;
+    return CM_OK;
+}
+
+static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
+    for (cm_weight_copy *copy = w->first; copy && !*out; copy = copy->next) {
+        bool same = copy->weight == wanted->weight && copy->rows == wanted->rows && copy->columns == wanted->columns &&
+                    copy->step == wanted->step && copy->type == wanted->type;
+        if (same) *out = copy;
+    }
+    if (!*out) CM_TRY(add_new(stream, w, wanted, out));
+    (*out)->users++;
+    return cm_ops_launched(stream, renew(*out, cm_ops_queue(stream)), "copies of weights");
+}
+
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
+                             cm_weight_copy **out) {
+    cm_weight_copy wanted = {.weight = weight->data,
+                             .rows = weight->dim[0],
+                             .room = weight->dim[0],
+                             .columns = columns,
+                             .step = weight->stride,
+                             .stride = cm_narrow_row(columns),
+                             .type = type};
+    if (weight->ndim == 4) {
+        const int window = weight->dim[1] * weight->dim[2];
+        wanted.rows = weight->dim[0] * window;
+        wanted.room = cm_narrow_row(weight->dim[0]) * window;
+        wanted.step = weight->dim[3];
+    }
+    weights *w = cm_ops_weights(stream);
+    *out = NULL;
+    pthread_mutex_lock(&w->lock);
+    cm_status status = acquire_locked(stream, w, &wanted, out);
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+static void free_copy(cm_weight_copy *copy) {
+    cm_buffer_destroy(&copy->block);
+    free(copy);
+}
+
+void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy) {
+    weights *w = cm_ops_weights(stream);
+    if (!copy) return;
+    pthread_mutex_lock(&w->lock);
+    if (--copy->users == 0) {
+        cm_weight_copy **link = &w->first;
+        while (*link != copy) link = &(*link)->next;
+        *link = copy->next;
+        free_copy(copy);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static bool lies_in(const cm_weight_copy *copy, const float *block, int64_t n) {
+    return copy->weight >= block && copy->weight + span(copy) <= block + n;
+}
+
+int cm_weights_renew(void *weights_, void *queue, const void *block, size_t bytes) {
+    weights *w = weights_;
+    cm_vector_args args = {.x = block};
+    int result = 0;
+    pthread_mutex_lock(&w->lock);
+    for (cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
+        if (!lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) continue;
+        if (copy->written != span(copy)) args.copy[args.copies++] = as_kernels_see_it(copy, block);
+        copy->written = 0;
+        if (args.copies < CM_COPIES) continue;
+        result = launch(&args, queue);
+        args.copies = 0;
+    }
+    if (result == 0) result = launch(&args, queue);
+    pthread_mutex_unlock(&w->lock);
+    return result;
+}
+
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_half_copy out[CM_COPIES]) {
+    weights *w = cm_ops_weights(stream);
+    int count = 0;
+    pthread_mutex_lock(&w->lock);
+    for (cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
+        const int64_t first = copy->weight - parameters, end = first + span(copy);
+        if (first >= n || end <= 0) continue;
+        copy->written += (end < n ? end : n) - (first > 0 ? first : 0);
+        out[count++] = as_kernels_see_it(copy, parameters);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return count;
+}
+
+void cm_weights_close(void *weights_) {
+    weights *w = weights_;
+    if (!w) return;
+    for (cm_weight_copy *copy = w->first, *next; copy; copy = next) {
+        next = copy->next;
+        free_copy(copy);
+    }
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,50 @@
+/* 16-bit copies of weights, shared by all streams of a backend.
+ *
+ * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimizer's kernels as
+ * they write the parameters, so that the next cm_weights_renew has nothing to do. Rows of a copy begin at multiples of
+ * 16 bytes, as tensor cores like them. */
+#ifndef CM_BACKEND_CUDA_OPS_WEIGHTS_H
+#define CM_BACKEND_CUDA_OPS_WEIGHTS_H
+
+#include "backend/cuda/ops/optimizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_weight_copy cm_weight_copy;
+struct cm_weight_copy {
+    cm_weight_copy *next;
+    const float *weight; /* borrowed: [rows, columns], rows `step` apart */
+    int rows, columns, step, stride;
+    int room;        /* rows of the copy; zeros behind those of the weight */
+    cm_dtype type;   /* of the copy */
+    cm_buffer block; /* owned: [room, stride] */
+    int users;
+    int64_t written; /* elements that an optimizer has written since cm_weights_renew */
+};
+
+/* The empty set of a backend's copies, for cm_ops_weights. */
+cm_status cm_weights_open(void **out) CM_MUST_USE;
+void cm_weights_close(void *weights); /* after all streams; NULL is allowed */
+
+/* The copy in `type`, CM_BF16 or CM_F16, of the first `columns` columns of a weight, made from it as it is now, in the
+ * order of the stream. Of [O, k, k, C] every place of the window is a row of C, and zeros stand for further outputs up
+ * to a multiple of 8. The caller releases it. Errors: CM_ERR_MEMORY. */
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
+                             cm_weight_copy **out) CM_MUST_USE;
+void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
+
+/* Makes all copies of weights that lie in block[bytes] again, in the order of the queue: one launch for CM_COPIES of
+ * them, none for those that one step of an optimizer has written, whose caller has changed nothing else since. Returns
+ * what the launches say: 0 or a cudaError_t. */
+int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);
+
+/* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimizer's kernel that is
+ * launched next; returns how many. */
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_half_copy out[CM_COPIES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

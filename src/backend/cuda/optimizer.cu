@@ -1,4 +1,0 @@
-#include "backend/cuda/optimizer.h"
-#include "device/cuda/kernel.cuh"
-
-CM_OPTIMIZER_KERNELS(CM_LAUNCHER)

@@ -1,4 +1,0 @@
-#include "backend/cuda/points.h"
-#include "device/cuda/kernel.cuh"
-
-CM_POINTS_KERNELS(CM_LAUNCHER)

@@ -1,5 +1,0 @@
-#include "backend/cuda/row_pass.h"
-#include "device/cuda/kernel.cuh"
-
-#define CM_ROW_LAUNCHER(name, args) CM_BLOCK_LAUNCHER(name, args, 2)
-CM_ROW_PASS_KERNELS(CM_ROW_LAUNCHER)

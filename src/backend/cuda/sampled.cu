@@ -1,4 +1,0 @@
-#include "backend/cuda/sampled.h"
-#include "device/cuda/kernel.cuh"
-
-CM_SAMPLED_KERNELS(CM_LAUNCHER)

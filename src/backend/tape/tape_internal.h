@@ -1,0 +1,136 @@
+/* The inside of a tape: its variables and calls, and what is made of them.
+ *
+ *   while a network's code records      tape.c          variables and views; the first error
+ *                                       tape_ops.c      forward calls
+ *                                       tape_memory.c   variables that are laid behind each other (cm_tape_stack)
+ *   of an inference in 16 bits          tape_planes.c   planes of that type
+ *                                       tape_join.c     convolution and norm are one call
+ *   cm_tape_finish, in this order
+ *     of a tape that trains             tape_backward.c backward calls, in reverse
+ *                                       tape_merge.c    gradients of a parameter that several calls share
+ *     of every tape                     tape_memory.c   where variables lie in WORK
+ *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits beside what layers read
+ *     of one whose backend has lanes    tape_lanes.c    calls that run beside what follows them
+ *   behind it, any number of times      pass.c          prepared calls with addresses, played
+ *                                       tape_cost.c     arithmetic and traffic
+ *
+ * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: planes round,
+ * merged calls add in an order of their own. */
+#ifndef CM_BACKEND_TAPE_TAPE_INTERNAL_H
+#define CM_BACKEND_TAPE_TAPE_INTERNAL_H
+
+#include "backend/tape/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_tape_var {
+    cm_memory memory;
+    size_t offset;   /* bytes in its block; before cm_tape_finish, in WORK, in the variable that it lies in */
+    cm_tensor shape; /* data NULL */
+    cm_var lies_in;  /* of WORK: the variable whose memory has its own; CM_NO_VAR: its own */
+    cm_var grad;     /* CM_NO_VAR: no gradient is wanted */
+    cm_var base;     /* of a view: the variable whose memory and gradient it shares, else CM_NO_VAR */
+    bool slice;      /* the view is a part of its base: of its rows or of its columns */
+    bool written;    /* while recording backward: its gradient has been written */
+    size_t used;     /* elements of it that slices with a written gradient cover */
+} cm_tape_var;
+
+typedef struct cm_tape_node {
+    cm_op op;
+    cm_var t[CM_CALL_TENSORS];
+    cm_attr attr;
+    int lane; /* as in cm_call */
+} cm_tape_node;
+
+typedef struct cm_tape_list {
+    cm_tape_node *node;
+    int count, capacity;
+} cm_tape_list;
+
+typedef struct cm_tape_constant_fill {
+    cm_var var;
+    float value;
+} cm_tape_constant_fill;
+
+enum { CM_TAPE_CONSTANTS = 16 };
+
+struct cm_tape {
+    bool training, copies, finished;
+    int lanes; /* of calls; 0: all run in order */
+    cm_dtype compute;
+    cm_status error;
+    char message[256]; /* of the first error */
+    cm_tape_var *var;
+    int vars, var_capacity;
+    cm_tape_list forward, backward;
+    cm_norm_call *norm;
+    int norms, norm_capacity;
+    cm_tape_constant_fill constant[CM_TAPE_CONSTANTS];
+    int constants;
+    size_t bytes[CM_MEM_COUNT];
+};
+
+/* Keeps the first error. */
+void cm_tape_error(cm_tape *tape, const char *format, ...) CM_PRINTF(2, 3);
+/* Grows *items so that `count` + 1 fit. */
+bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t size);
+
+/* A new variable at the end of a block, CM_ALIGN-aligned; with its gradient in WORK if `gradient` and the tape trains.
+ */
+cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient);
+cm_var cm_tape_new_like(cm_tape *tape,
+                        cm_var x); /* WORK, float32, shape of x, gradient if x or the tape's parameters have one */
+/* `shape`, which begins `offset` bytes behind the first of x, without gradient; CM_NO_VAR of CM_NO_VAR. */
+cm_var cm_tape_alias(cm_tape *tape, cm_var x, const cm_tensor *shape, size_t offset);
+cm_var cm_tape_root(const cm_tape *tape, cm_var x); /* who keeps the books for x: whole views share their base's */
+cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice);
+
+/* Appends a call; t[] starts as CM_NO_VAR everywhere. NULL after an error. Valid until the next append. */
+cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op);
+
+/* Takes the call at a place out of a list. */
+void cm_tape_remove(cm_tape_list *list, int place);
+
+/* Whether two variables have bytes in common; whether all bytes of `part` are bytes of `whole`. */
+bool cm_tape_overlap(const cm_tape_var *a, const cm_tape_var *b);
+bool cm_tape_inside(const cm_tape_var *part, const cm_tape_var *whole);
+
+/* True if gradients are recorded and x has one. */
+bool cm_tape_wants(const cm_tape *tape, cm_var x);
+
+/* Lays `count` >= 1 variables of one row size behind each other, those that have a place of their own in memory that
+ * is made for them. The variable of all their rows, without gradient; CM_NO_VAR if they lie elsewhere or an error was
+ * kept. */
+cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);
+bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
+/* Gives the WORK variables from `first` on their offsets in the block: once all are known, and again for those that
+ * are made later. */
+void cm_tape_give_places(cm_tape *tape, cm_var first);
+
+/* A gradient's scale has no forward work: its two variables are the same memory. */
+bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
+
+/* Is it a convolution whose sums are its result? Then what it computes with may be that one's type, too. */
+bool cm_tape_is_plain(const cm_tape_node *node);
+
+/* Records the backward calls of all forward calls in reverse. */
+void cm_tape_backward(cm_tape *tape);
+
+/* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
+ * these rows. Where calls have lanes, those of a single call become a call of their own, too. */
+void cm_tape_merge_gradients(cm_tape *tape);
+/* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows. */
+bool cm_tape_makes_parameters(const cm_tape_node *call);
+
+/* Gives heads, and such calls that nothing waits for, their lanes; at the end of a recording. */
+void cm_tape_give_lanes(cm_tape *tape);
+
+/* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
+cm_status cm_tape_make_copies(cm_tape *tape) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* A convolution and the constant norm behind it as one call, on tapes that do not train; the end of such a tape. */
+#include "backend/tape/tape_internal.h"
+
+/* Whether no variable lies in x or is a view of it. */
+static bool is_alone(const cm_tape *tape, cm_var x) {
+    const cm_tape_var *var = &tape->var[x];
+    if (var->memory != CM_MEM_WORK || var->base != CM_NO_VAR || var->lies_in != CM_NO_VAR) return false;
+    for (cm_var v = 0; v < tape->vars; v++)
+        if (tape->var[v].base == x || tape->var[v].lies_in == x) return false;
+    return true;
+}
+
+static int calls_with(const cm_tape *tape, cm_var x) {
+    int calls = 0;
+    for (int i = 0; i < tape->forward.count; i++)
+        for (int t = 0; t < CM_CALL_TENSORS; t++) calls += tape->forward.node[i].t[t] == x;
+    return calls;
+}
+
+/* The convolution that makes x, if nobody but one other call sees x; NULL: there is none. */
+static cm_tape_node *convolution_of(cm_tape *tape, cm_var x) {
+    if (!is_alone(tape, x) || calls_with(tape, x) != 2) return NULL;
+    for (int i = 0; i < tape->forward.count; i++) {
+        cm_tape_node *node = &tape->forward.node[i];
+        if (cm_tape_is_plain(node) && node->t[CM_T_conv2d_y] == x) return node;
+    }
+    return NULL;
+}
+
+/* Both, in the place of the norm, where all it reads is known. */
+static cm_tape_node joined(const cm_tape_node *conv, const cm_tape_node *norm) {
+    cm_tape_node both = {.op = CM_OP_conv2d_norm, .attr = norm->attr};
+    for (int t = 0; t < CM_CALL_TENSORS; t++) both.t[t] = CM_NO_VAR;
+    both.attr.compute = conv->attr.compute;
+    both.attr.stride = conv->attr.stride;
+    both.t[CM_T_conv2d_norm_y] = norm->t[CM_T_batch_norm_inference_y];
+    both.t[CM_T_conv2d_norm_x] = conv->t[CM_T_conv2d_x];
+    both.t[CM_T_conv2d_norm_weight] = conv->t[CM_T_conv2d_weight];
+    both.t[CM_T_conv2d_norm_scale] = norm->t[CM_T_batch_norm_inference_scale];
+    both.t[CM_T_conv2d_norm_shift] = norm->t[CM_T_batch_norm_inference_shift];
+    both.t[CM_T_conv2d_norm_mean] = norm->t[CM_T_batch_norm_inference_mean];
+    both.t[CM_T_conv2d_norm_variance] = norm->t[CM_T_batch_norm_inference_variance];
+    both.t[CM_T_conv2d_norm_residual] = norm->t[CM_T_batch_norm_inference_residual];
+    return both;
+}
+
+void cm_tape_join_norms(cm_tape *tape) {
+    cm_tape_list *list = &tape->forward;
+    if (tape->training || tape->compute == CM_F32 || tape->error != CM_OK) return;
+    for (int i = 0; i < list->count; i++) {
+        cm_tape_node *norm = &list->node[i];
+        if (norm->op != CM_OP_batch_norm_inference) continue;
+        const cm_var sums = norm->t[CM_T_batch_norm_inference_x];
+        const cm_tape_node *conv = convolution_of(tape, sums);
+        if (!conv || tape->var[sums].shape.dtype == CM_F32) continue;
+        tape->var[sums].lies_in = norm->t[CM_T_batch_norm_inference_y]; /* nobody sees it; it takes no memory */
+        *norm = joined(conv, norm);
+        cm_tape_remove(list, (int)(conv - list->node));
+        i--;
+    }
+}
+
+cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) {
+    if (backend->kind->narrow) {
+        CM_TRY(cm_tape_narrow_planes(tape));
+        cm_tape_join_norms(tape);
+    }
+    return cm_tape_finish(tape);
+}

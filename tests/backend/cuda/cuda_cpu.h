@@ -1,0 +1,38 @@
+/* The cuda backend's operations on the CPU: its host code, its kernels (lanes.h), and in place of cuBLASLt and cuDNN
+ * plain loops. Memory is the host's. */
+#ifndef TESTS_BACKEND_CUDA_CPU_H
+#define TESTS_BACKEND_CUDA_CPU_H
+
+#include "backend/cuda/ops/ops.h"
+#include "device/cuda/fastest.h"
+
+extern const cm_backend_class cuda_cpu_class;
+
+/* A backend of this class; and closes it after its streams. */
+void cuda_cpu_open(cm_backend *backend);
+void cuda_cpu_close(cm_backend *backend);
+
+/* What its device can do: set by the test before passes are created. */
+extern cm_ops_limits cuda_cpu_limits;
+
+/* Which rival is the fastest of those that an operation has measured; and the last that were: their key, and what each
+ * has launched. */
+enum { CUDA_CPU_LAST = -1 };
+typedef struct cuda_cpu_choice {
+    char key[CM_CHOICE_KEY_BYTES];
+    int launches[CM_FASTEST_ROOM];
+} cuda_cpu_choice;
+extern int cuda_cpu_winner;
+extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */
+extern cuda_cpu_choice cuda_cpu_chosen;
+
+/* Launches of kernels and products since the start, for tests that count. */
+extern int cuda_cpu_launches;
+
+/* Whether the libraries that these loops stand for have no product with bias or relu behind it. */
+extern bool cuda_cpu_bare;
+
+/* Whether the library that these loops stand for has a convolution and the norm behind it in one launch. */
+extern bool cuda_cpu_whole;
+
+#endif

@@ -1,0 +1,423 @@
+/* Stretches of rows in passes that train: one launch for many calls, which leaves what these leave, whatever the
+ * network, the rows and the type; and which calls make a stretch. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_cpu.h"
+#include "backend/cuda/fused/row_range.h"
+#include "backend/cuda/fused/stretches.h"
+#include "backend/cuda/ops/ops.h"
+#include "support/infer_bench.h"
+#include "support/main.h"
+#include "support/unrolled.h"
+
+enum { WIDE = 7 /* a kind, that takes long */ };
+
+static const int row_counts[] = {1, 16, 37};
+static const struct {
+    cm_dtype type;
+    float tolerance; /* of the largest number of a tensor */
+} types[] = {{CM_F32, 1e-4f}, {CM_BF16, 5e-2f}, {CM_F16, 1e-2f}};
+
+/* ---- a backend that plays passes as a GPU does, but for recording them ---- */
+
+static int played; /* stretches */
+
+static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) {
+    (void)context;
+    return cm_call_run(stream, call);
+}
+
+static cm_status play(cm_stream *stream, const cm_call_list *pass, void **recording) {
+    cm_stretches *all = *recording;
+    if (!all) CM_TRY(cm_stretches_create(stream, pass, &all));
+    *recording = all;
+    played += cm_stretches_count(all);
+    return cm_stretches_run(all, stream, pass, run_one, NULL);
+}
+
+static void forget(void *recording) { cm_stretches_free(recording); }
+
+static cm_backend_class stretching_class(void) {
+    cm_backend_class class = cuda_cpu_class;
+    class.play = play, class.forget = forget;
+    return class;
+}
+
+/* ---- whole unrolls ---- */
+
+/* Launches of an unroll on a backend of a class. */
+static int unroll(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype type, int rows) {
+    cm_test_unrolled_open(u, backend, kind, type, rows);
+    const int before = cuda_cpu_launches;
+    cm_test_unrolled_run(u);
+    return cuda_cpu_launches - before;
+}
+
+START_TEST(a_stretch_leaves_what_its_calls_leave) {
+    const int kind = _i / 3, type = _i % 3;
+    const cm_backend_class stretching = stretching_class();
+    for (size_t r = kind == WIDE ? 2 : 0; r < sizeof row_counts / sizeof *row_counts; r++) {
+        cm_test_unrolled want, got;
+        cm_backend apart, fused;
+        cuda_cpu_open(&apart), cuda_cpu_open(&fused);
+        fused.kind = &stretching;
+        played = 0;
+        const int many = unroll(&want, &apart, kind, types[type].type, row_counts[r]);
+        ck_assert_int_eq(played, 0);
+        const int few = unroll(&got, &fused, kind, types[type].type, row_counts[r]);
+        if (kind == WIDE && types[type].type == CM_F32) {
+            ck_assert_int_eq(few, many); /* wide layers in float32 are not worth it */
+        } else {
+            ck_assert_int_lt(few, many);
+        }
+        if (kind == 0) { /* states, heads, and both backwards */
+            ck_assert_int_eq(played, 4);
+            ck_assert_int_lt(few, many / 2);
+        }
+        cm_test_unrolled_compare(&got, &want, types[type].tolerance);
+        cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
+        cuda_cpu_close(&apart), cuda_cpu_close(&fused);
+    }
+}
+END_TEST
+
+/* Inferences in stretches, beside ref. */
+typedef struct inferring {
+    cm_backend_class kind;
+    cm_backend cuda;
+    infer_bench bench;
+} inferring;
+
+static void open_inferring(inferring *i, int network) {
+    i->kind = stretching_class();
+    cuda_cpu_open(&i->cuda);
+    i->cuda.kind = &i->kind;
+    infer_bench_open(&i->bench, &i->cuda, infer_network(network));
+    played = 0;
+}
+
+static void close_inferring(inferring *i) {
+    infer_bench_close(&i->bench);
+    cuda_cpu_close(&i->cuda);
+}
+
+/* What infers is one launch where that was measured to be faster; else stretches of it may be. */
+START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
+    inferring i;
+    open_inferring(&i, INFER_PLAIN);
+    cuda_cpu_passes_lose = true;
+    cm_inference *inference = infer_bench_make(&i.bench, false, 16, CM_F32);
+    infer_bench_fill(&i.bench, inference, 0);
+    ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
+    const int before = cuda_cpu_launches, each = cuda_cpu_chosen.launches[0]; /* of what was measured last */
+    ck_assert_int_eq(strncmp(cuda_cpu_chosen.key, "stretch of rows", 15), 0);
+    ck_assert_int_gt(each, 3);
+    ck_assert_int_eq(cuda_cpu_chosen.launches[1], 1);
+    ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
+    ck_assert_int_eq(cuda_cpu_launches - before, 4); /* states gathered; dynamics; scattered; what they say */
+    cm_inference_destroy(inference);
+    played = 0;
+    for (int type = 0; type < 3; type++) infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
+    ck_assert_int_gt(played, 0);
+    cuda_cpu_passes_lose = false;
+    close_inferring(&i);
+}
+END_TEST
+
+/* Where calls are faster they stay calls. */
+START_TEST(stretches_of_an_inference_are_measured) {
+    inferring i;
+    open_inferring(&i, INFER_PLAIN);
+    cuda_cpu_winner = 0;
+    infer_bench_run(&i.bench, 17, CM_F32, types[0].tolerance);
+    ck_assert_int_eq(played, 0);
+    cuda_cpu_winner = CUDA_CPU_LAST;
+    close_inferring(&i);
+}
+END_TEST
+
+/* Nor do draws end more than a stretch. */
+START_TEST(stretches_around_draws_give_what_ref_does) {
+    inferring i;
+    open_inferring(&i, _i);
+    i.bench.draws = 4;
+    infer_bench_run(&i.bench, 17, CM_F32, types[0].tolerance);
+    ck_assert_int_gt(played, 0);
+    close_inferring(&i);
+}
+END_TEST
+
+/* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
+START_TEST(stretches_around_an_lstm_give_what_ref_does) {
+    const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
+    inferring i;
+    open_inferring(&i, network);
+    infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
+    ck_assert(played > 0 || network == INFER_PREFIX_PLANES); /* planes are no rows */
+    close_inferring(&i);
+}
+END_TEST
+
+/* ---- which calls make a stretch ---- */
+
+enum { ROWS = 20, WIDTH = 8, CALLS = 8 };
+
+static cm_backend backend;
+static cm_stream *stream;
+static float memory[16][ROWS * WIDTH];
+static cm_call calls[CALLS];
+static int count;
+
+static void open_calls(void) {
+    cuda_cpu_open(&backend);
+    cuda_cpu_limits = (cm_ops_limits){132, 227 << 10, true};
+    ck_assert_int_eq(cm_stream_open(&backend, &stream), CM_OK);
+    memset(calls, 0, sizeof calls);
+    count = 0;
+    for (int m = 0; m < 16; m++)
+        for (int i = 0; i < ROWS * WIDTH; i++) memory[m][i] = sinf((float)(i + 7 * m));
+}
+
+static void close_calls(void) {
+    cm_stream_close(stream);
+    cuda_cpu_close(&backend);
+}
+
+/* Columns first .. of rows that a memory begins with. */
+static cm_tensor part(int which, int rows, int first, int columns) {
+    const int dim[2] = {rows, columns};
+    cm_tensor t = cm_tensor_make(memory[which] + first, CM_F32, 2, dim);
+    t.stride = WIDTH;
+    return t;
+}
+
+/* y = tanh(x) */
+static cm_call *bend(cm_tensor y, cm_tensor x) {
+    cm_call *call = &calls[count++];
+    call->op = CM_OP_activation;
+    call->attr.activation = CM_ACT_TANH;
+    call->t[CM_T_activation_y] = y;
+    call->t[CM_T_activation_x] = x;
+    return call;
+}
+
+static int stretches_found(void) {
+    const cm_call_list pass = {.calls = calls, .count = count, .version = 1};
+    cm_stretches *all;
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(cm_call_prepare(stream, &calls[i]) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
+    const int found = cm_stretches_count(all);
+    cm_stretches_free(all);
+    return found;
+}
+
+static cm_tensor whole(int which) { return part(which, ROWS, 0, WIDTH); }
+
+START_TEST(a_call_alone_is_no_stretch) {
+    bend(whole(1), whole(0));
+    ck_assert_int_eq(stretches_found(), 0);
+    bend(whole(2), whole(1));
+    ck_assert_int_eq(stretches_found(), 1);
+}
+END_TEST
+
+/* Planes, say: one launch of all the device's lanes for each call is faster. */
+START_TEST(rows_of_many_numbers_are_no_stretch) {
+    enum { WIDE_ROW = 1500 };
+    static float wide[3][ROWS * WIDE_ROW];
+    for (int i = 0; i < 2; i++) {
+        const int dim[2] = {ROWS, WIDE_ROW};
+        bend(cm_tensor_make(wide[i + 1], CM_F32, 2, dim), cm_tensor_make(wide[i], CM_F32, 2, dim));
+    }
+    ck_assert_int_eq(stretches_found(), 0);
+    for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* behind them one begins */
+    ck_assert_int_eq(stretches_found(), 1);
+    for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 15;
+    ck_assert_int_eq(stretches_found(), 1); /* one of all four */
+    for (int i = 0; i < 2; i++) calls[2].t[i].dim[0]--;
+    ck_assert_int_eq(stretches_found(), 1); /* of the first two */
+}
+END_TEST
+
+/* Tiles that no multiprocessor is left for come one after the other. */
+START_TEST(many_rows_on_a_small_device_are_no_stretch) {
+    enum { MANY_ROWS = 1024, NUMBERS = 96 };
+    static float many[3][MANY_ROWS * NUMBERS];
+    for (int i = 0; i < 2; i++) {
+        const int dim[2] = {MANY_ROWS, NUMBERS};
+        bend(cm_tensor_make(many[i + 1], CM_F32, 2, dim), cm_tensor_make(many[i], CM_F32, 2, dim));
+    }
+    ck_assert_int_eq(stretches_found(), 1);
+    cuda_cpu_limits.multiprocessors = 1;
+    ck_assert_int_eq(stretches_found(), 0);
+}
+END_TEST
+
+START_TEST(another_number_of_rows_ends_a_stretch) {
+    for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i));
+    for (int i = 2; i < 4; i++) bend(part(i + 1, ROWS - 1, 0, WIDTH), part(i, ROWS - 1, 0, WIDTH));
+    ck_assert_int_eq(stretches_found(), 2);
+}
+END_TEST
+
+/* A block may have made row r of the first call's result when another makes row r - 1 of the second's of it. */
+START_TEST(rows_of_another_block_end_a_stretch) {
+    cm_tensor moved = part(1, ROWS / 2, 0, WIDTH);
+    moved.data = memory[1] + WIDTH;
+    bend(part(1, ROWS / 2, 0, WIDTH), part(0, ROWS / 2, 0, WIDTH));
+    bend(part(2, ROWS / 2, 0, WIDTH), moved);
+    ck_assert_int_eq(stretches_found(), 0);
+    calls[1].t[CM_T_activation_x].data = memory[3];
+    ck_assert_int_eq(stretches_found(), 1);
+    calls[1].t[CM_T_activation_y] = part(0, ROWS / 2, 0, WIDTH);
+    calls[1].t[CM_T_activation_y].data = memory[0] + WIDTH; /* written over what others still read */
+    ck_assert_int_eq(stretches_found(), 0);
+}
+END_TEST
+
+static cm_status keep_order(cm_stream *on, const cm_call *call, void *context) {
+    int *order = context;
+    order[++order[0]] = (int)(call - calls);
+    return cm_call_run(on, call);
+}
+
+START_TEST(calls_with_lanes_come_behind_their_stretch) {
+    const cm_call_list pass = {.calls = calls, .count = 5, .version = 1};
+    int order[CALLS + 1] = {0};
+    cm_stretches *all;
+    bend(whole(1), whole(0));
+    bend(whole(8), whole(1))->lane = 1;
+    bend(whole(2), whole(1));
+    bend(whole(9), whole(2))->lane = 2; /* behind the last step: in no stretch */
+    bend(part(3, ROWS - 1, 0, WIDTH), part(2, ROWS - 1, 0, WIDTH));
+    for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
+    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_stretches_count(all), 1);
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, keep_order, order), CM_OK);
+    ck_assert_int_eq(cuda_cpu_launches - before, 4);
+    ck_assert_int_eq(order[0], 3);
+    ck_assert_int_eq(order[1], 1);
+    ck_assert_int_eq(order[2], 3);
+    ck_assert_int_eq(order[3], 4);
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        ck_assert_float_eq_tol(memory[2][i], tanhf(tanhf(memory[0][i])), 1e-6f);
+        ck_assert_float_eq_tol(memory[9][i], tanhf(memory[2][i]), 1e-6f);
+    }
+    cm_stretches_free(all);
+}
+END_TEST
+
+/* What a step leaves in the block's memory is old where a later one has written over it. */
+START_TEST(columns_that_are_written_again_are_read_again) {
+    const cm_call_list pass = {.calls = calls, .count = 3, .version = 1};
+    cm_stretches *all;
+    bend(whole(1), whole(0));
+    bend(part(1, ROWS, 2, 3), part(4, ROWS, 2, 3));
+    bend(whole(2), whole(1));
+    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, run_one, NULL), CM_OK);
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        const bool again = i % WIDTH >= 2 && i % WIDTH < 5;
+        ck_assert_float_eq_tol(memory[2][i], tanhf(tanhf(memory[again ? 4 : 0][i])), 1e-6f);
+    }
+    cm_stretches_free(all);
+}
+END_TEST
+
+/* Gradients that are added to others, of activations that look at y, or at x. */
+static void record_gradients(void) {
+    enum { DX = CM_T_activation_backward_dx, LX = CM_T_layer_norm_backward_dx };
+    cm_call *cut = &calls[0], *normed = &calls[1], *added = &calls[2], *bent = &calls[3];
+    const int width = WIDTH;
+    *cut = (cm_call){.op = CM_OP_activation_backward, .attr = {.activation = CM_ACT_RELU, .accumulate = 1u << DX}};
+    cut->t[DX] = whole(1);
+    cut->t[CM_T_activation_backward_dy] = whole(2);
+    cut->t[CM_T_activation_backward_x] = whole(3);
+    cut->t[CM_T_activation_backward_y] = whole(4);
+    *normed = (cm_call){.op = CM_OP_layer_norm_backward,
+                        .attr = {.activation = CM_ACT_GELU_TANH, .accumulate = 1u << LX, .groups = 2}};
+    normed->t[LX] = whole(5);
+    normed->t[CM_T_layer_norm_backward_dy] = whole(1);
+    normed->t[CM_T_layer_norm_backward_x] = whole(3);
+    normed->t[CM_T_layer_norm_backward_y] = whole(4);
+    normed->t[CM_T_layer_norm_backward_saved] = part(6, ROWS, 0, 4);
+    normed->t[CM_T_layer_norm_backward_scale] = cm_tensor_make(memory[7], CM_F32, 1, &width);
+    normed->t[CM_T_layer_norm_backward_shift] = cm_tensor_make(memory[8], CM_F32, 1, &width);
+    *added = (cm_call){.op = CM_OP_scale_add, .attr = {.scale = 0.5f, .accumulate = 1u << CM_T_scale_add_y}};
+    added->t[CM_T_scale_add_y] = whole(9);
+    added->t[CM_T_scale_add_x] = whole(5);
+    *bent = *cut;
+    bent->attr.activation = CM_ACT_TANH;
+    bent->t[DX] = whole(10);
+    bent->t[CM_T_activation_backward_dy] = whole(9);
+    count = 4;
+}
+
+START_TEST(gradients_are_added_to) {
+    const cm_call_list pass = {.calls = calls, .count = 4, .version = 1};
+    static float before[16][ROWS * WIDTH], apart[16][ROWS * WIDTH];
+    cm_stretches *all;
+    record_gradients();
+    ck_assert_int_eq(stretches_found(), 1);
+    memcpy(before, memory, sizeof memory);
+    ck_assert_int_eq(cm_stretches_run(NULL, stream, &pass, run_one, NULL), CM_OK);
+    memcpy(apart, memory, sizeof memory);
+    memcpy(memory, before, sizeof memory);
+    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, run_one, NULL), CM_OK);
+    for (int m = 0; m < 16; m++)
+        for (int i = 0; i < ROWS * WIDTH; i++) ck_assert_float_eq_tol(memory[m][i], apart[m][i], 1e-5f);
+    ck_assert_float_ne(memory[9][0], before[9][0]);
+    cm_stretches_free(all);
+}
+END_TEST
+
+/* ---- rows in memory ---- */
+
+START_TEST(rows_are_apart_alike_or_crossed) {
+    const char *base = (const char *)memory;
+    const cm_row_range whole = {base, 32, 32, 4}, left = {base, 32, 12, 4}, right = {base + 12, 32, 20, 4};
+    const cm_row_range next = {base + 32, 32, 32, 4}, behind = {base + 128, 32, 32, 4}, wide = {base, 64, 32, 4};
+    const cm_row_range across = {base + 20, 32, 20, 4}, none = {0};
+    ck_assert_int_eq(cm_row_relate(&whole, &whole), CM_ROWS_ALIKE);
+    ck_assert_int_eq(cm_row_relate(&whole, &right), CM_ROWS_ALIKE);
+    ck_assert_int_eq(cm_row_relate(&left, &right), CM_ROWS_APART);
+    ck_assert_int_eq(cm_row_relate(&right, &left), CM_ROWS_APART);
+    ck_assert_int_eq(cm_row_relate(&whole, &next), CM_ROWS_CROSSED);
+    ck_assert_int_eq(cm_row_relate(&next, &whole), CM_ROWS_CROSSED);
+    ck_assert_int_eq(cm_row_relate(&whole, &behind), CM_ROWS_APART);
+    ck_assert_int_eq(cm_row_relate(&whole, &wide), CM_ROWS_CROSSED);
+    ck_assert_int_eq(cm_row_relate(&left, &across), CM_ROWS_CROSSED);
+    ck_assert_int_eq(cm_row_relate(&whole, &none), CM_ROWS_APART);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/cuda_stretches");
+    TCase *unrolls = tcase_create("unrolls"), *small = tcase_create("calls");
+    tcase_set_timeout(unrolls, 60);
+    tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
+    tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_stretches_and_equals_ref);
+    tcase_add_test(unrolls, stretches_of_an_inference_are_measured);
+    tcase_add_loop_test(unrolls, stretches_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
+    tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_PICTURES - INFER_NETWORKS));
+    suite_add_tcase(suite, unrolls);
+    tcase_add_checked_fixture(small, open_calls, close_calls);
+    tcase_add_test(small, a_call_alone_is_no_stretch);
+    tcase_add_test(small, rows_of_many_numbers_are_no_stretch);
+    tcase_add_test(small, many_rows_on_a_small_device_are_no_stretch);
+    tcase_add_test(small, another_number_of_rows_ends_a_stretch);
+    tcase_add_test(small, rows_of_another_block_end_a_stretch);
+    tcase_add_test(small, calls_with_lanes_come_behind_their_stretch);
+    tcase_add_test(small, columns_that_are_written_again_are_read_again);
+    tcase_add_test(small, gradients_are_added_to);
+    tcase_add_test(small, rows_are_apart_alike_or_crossed);
+    suite_add_tcase(suite, small);
+    return cm_test_main(suite);
+}

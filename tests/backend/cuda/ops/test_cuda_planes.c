@@ -1,0 +1,269 @@
+/* Planes of 16 bits between the convolutions of an inference: the same results to rounding, in fewer launches. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_cpu.h"
+#include "backend/tape/tape.h"
+#include "backend/tape/tape_internal.h"
+#include "core/arena.h"
+#include "support/compiled.h"
+#include "support/main.h"
+
+enum { BATCH = 2, HEIGHT = 3, WIDTH = 5, CHANNELS = 16, HEAD = 3, WINDOW = 3 };
+enum { CELLS = BATCH * HEIGHT * WIDTH, LAYER = CHANNELS * WINDOW * WINDOW * CHANNELS, HEAD_LAYER = HEAD * CHANNELS };
+enum { FIRST = 0, SECOND = LAYER, LAST = 2 * LAYER, SCALE = LAST + HEAD_LAYER, SHIFT = SCALE + CHANNELS };
+enum { PARAMETERS = SHIFT + CHANNELS };
+
+static cm_backend cuda;
+static cm_stream *stream;
+static float parameters[PARAMETERS], input[CELLS * CHANNELS];
+
+static float some(int i) { return sinf(1.7f * (float)i) * 0.25f; }
+
+static void open_backend(void) {
+    cuda_cpu_open(&cuda);
+    cuda_cpu_limits.multiplies_16_bits = compiled_for(80);
+    ck_assert_int_eq(cm_stream_open(&cuda, &stream), CM_OK);
+    for (int i = 0; i < PARAMETERS; i++) parameters[i] = i < SCALE ? some(i) : i < SHIFT ? 1.0f + some(i) : some(i);
+    for (int i = 0; i < CELLS * CHANNELS; i++) input[i] = 4.0f * some(i + 7);
+}
+
+static void close_backend(void) {
+    cm_stream_close(stream);
+    cuda_cpu_close(&cuda);
+}
+
+/* What a small network without training has of variables. */
+typedef struct small {
+    cm_tape *tape;
+    cm_var sums[2], block, result, head;
+} small;
+
+static cm_var weight(cm_tape *tape, int outputs, int window, size_t offset) {
+    cm_param p = {.ndim = 4, .dim = {outputs, window, window, CHANNELS}, .offset = offset};
+    p.count = (size_t)(outputs * window * window * CHANNELS);
+    return cm_tape_param(tape, &p);
+}
+
+static cm_var vector(cm_tape *tape, size_t offset) {
+    cm_param p = {.ndim = 1, .dim = {CHANNELS, 1, 1, 1}, .offset = offset, .count = CHANNELS};
+    return cm_tape_param(tape, &p);
+}
+
+static small record(cm_dtype compute, bool add_block) {
+    const int dim[4] = {BATCH, HEIGHT, WIDTH, CHANNELS};
+    small s = {0};
+    ck_assert_int_eq(cm_tape_create(false, compute, &s.tape), CM_OK);
+    cm_var x = cm_tape_input(s.tape, CM_F32, 4, dim);
+    cm_norm_vars norm = {vector(s.tape, SCALE), vector(s.tape, SHIFT), cm_tape_constant(s.tape, CHANNELS, 0.1f),
+                         cm_tape_constant(s.tape, CHANNELS, 1.5f), CM_NO_VAR};
+    s.sums[0] = cm_tape_conv2d(s.tape, x, weight(s.tape, CHANNELS, WINDOW, FIRST), CM_NO_VAR, 1, CM_ACT_NONE);
+    s.block = cm_tape_fixed_norm(s.tape, s.sums[0], &norm, CM_ACT_RELU);
+    s.sums[1] = cm_tape_conv2d(s.tape, s.block, weight(s.tape, CHANNELS, WINDOW, SECOND), CM_NO_VAR, 1, CM_ACT_NONE);
+    norm.residual = s.block;
+    s.result = cm_tape_fixed_norm(s.tape, s.sums[1], &norm, CM_ACT_RELU);
+    s.head = cm_tape_conv2d(s.tape, s.block, weight(s.tape, HEAD, 1, LAST), CM_NO_VAR, 1, CM_ACT_NONE);
+    if (add_block) s.result = cm_tape_add(s.tape, s.result, s.block, CM_ACT_NONE);
+    cm_tape_result(s.tape, s.result);
+    cm_tape_result(s.tape, s.head);
+    return s;
+}
+
+/* result[CELLS * CHANNELS], head[CELLS * HEAD]; returns the launches it took. */
+static int play(small *s, float *result, float *head) {
+    cm_pass *pass;
+    ck_assert_int_eq(cm_tape_finish(s->tape), CM_OK);
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters, [CM_MEM_INPUT] = input};
+    ck_assert_msg(cm_pass_create(s->tape, stream, base, &pass) == CM_OK, "%s", cm_error_message());
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_pass_forward(pass), CM_OK);
+    const int launches = cuda_cpu_launches - before;
+    ck_assert_int_eq(cm_pass_fetch(pass), CM_OK);
+    memcpy(result, cm_pass_result(pass, s->result), CELLS * CHANNELS * sizeof(float));
+    memcpy(head, cm_pass_result(pass, s->head), CELLS * HEAD * sizeof(float));
+    cm_pass_destroy(pass);
+    cm_tape_destroy(s->tape);
+    return launches;
+}
+
+/* How far apart they are, as a share of the norm of what is wanted. */
+static double distance(const float *got, const float *want, int n) {
+    double apart = 0.0, norm = 0.0;
+    for (int i = 0; i < n; i++) {
+        apart += ((double)got[i] - (double)want[i]) * ((double)got[i] - (double)want[i]);
+        norm += (double)want[i] * (double)want[i];
+    }
+    ck_assert(norm > 1.0);
+    return sqrt(apart / norm);
+}
+
+static void compare(const float *got, const float *want, int n) {
+    const double apart = distance(got, want, n);
+    ck_assert_msg(apart < 6e-3, "%g of the norm apart", apart);
+}
+
+START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    const cm_dtype type = _i ? CM_F16 : CM_BF16;
+    small wide = record(type, false), narrow = record(type, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    const cm_var of_16_bits[3] = {narrow.sums[0], narrow.block, narrow.sums[1]};
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(cm_tape_shape(narrow.tape, of_16_bits[i])->dtype, type);
+    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.result)->dtype, CM_F32);
+    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.head)->dtype, CM_F32);
+    ck_assert_int_eq(play(&wide, result[0], head[0]), cuda_cpu_limits.multiplies_16_bits ? 7 : 8);
+    ck_assert_int_eq(play(&narrow, result[1], head[1]), 4);
+    compare(result[1], result[0], CELLS * CHANNELS);
+    compare(head[1], head[0], CELLS * HEAD);
+}
+END_TEST
+
+/* They are the library's, with a copy of what they read in front and a launch behind. */
+START_TEST(points_of_a_device_without_tensor_cores_give_the_same) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    small able = record(CM_BF16, false), old = record(CM_BF16, false);
+    play(&able, result[0], head[0]);
+    close_backend(); /* with its plans */
+    open_backend();
+    cuda_cpu_limits.multiplies_16_bits = false;
+    ck_assert_int_eq(play(&old, result[1], head[1]), 8);
+    compare(head[1], head[0], CELLS * HEAD);
+}
+END_TEST
+
+/* Launches besides cuDNN's: the input in 16 bits, the head's convolution, and, apart, two norms. */
+START_TEST(a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    const double flops = cm_tape_flops(joined.tape);
+    cm_tape_join_norms(joined.tape);
+    ck_assert_int_eq(narrow.tape->forward.count, 5);
+    ck_assert_int_eq(joined.tape->forward.count, 3);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(joined.tape->forward.node[i].op, CM_OP_conv2d_norm);
+    ck_assert_double_eq(cm_tape_flops(joined.tape), flops);
+    ck_assert_double_eq(cm_tape_costs(joined.tape).flop, cm_tape_costs(narrow.tape).flop);
+    ck_assert_int_eq(play(&narrow, result[0], head[0]), 4);
+    ck_assert_int_eq(play(&joined, result[1], head[1]), 4);
+    ck_assert_mem_eq(result[1], result[0], sizeof result[0]);
+    ck_assert_mem_eq(head[1], head[0], sizeof head[0]);
+}
+END_TEST
+
+/* The sums between them are not rounded then. */
+START_TEST(joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32) {
+    float result[3][CELLS * CHANNELS], head[3][CELLS * HEAD];
+    small exact = record(CM_F32, false), wide = record(CM_BF16, false), joined = record(CM_BF16, false);
+    cuda_cpu_whole = true;
+    ck_assert_int_eq(cm_tape_finish_inference(joined.tape, &cuda), CM_OK);
+    play(&exact, result[0], head[0]);
+    play(&wide, result[1], head[1]);
+    ck_assert_int_eq(play(&joined, result[2], head[2]), 2);
+    compare(result[2], result[0], CELLS * CHANNELS);
+    ck_assert_double_lt(distance(result[2], result[0], CELLS * CHANNELS),
+                        distance(result[1], result[0], CELLS * CHANNELS));
+    ck_assert_double_lt(distance(head[2], head[0], CELLS * HEAD), distance(head[1], head[0], CELLS * HEAD));
+}
+END_TEST
+
+START_TEST(sums_of_joined_calls_take_no_memory) {
+    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    cm_tape_join_norms(joined.tape);
+    ck_assert_int_eq(cm_tape_finish(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_finish(joined.tape), CM_OK);
+    const size_t plane = cm_align(CELLS * CHANNELS * sizeof(uint16_t));
+    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * plane, cm_tape_bytes(narrow.tape, CM_MEM_WORK));
+    cm_tape_destroy(narrow.tape);
+    cm_tape_destroy(joined.tape);
+}
+END_TEST
+
+START_TEST(sums_that_two_norms_see_and_float32_are_not_joined) {
+    cm_norm_vars norm;
+    small s = record(CM_BF16, false);
+    norm = (cm_norm_vars){vector(s.tape, SCALE), vector(s.tape, SHIFT), cm_tape_constant(s.tape, CHANNELS, 0.0f),
+                          cm_tape_constant(s.tape, CHANNELS, 1.0f), CM_NO_VAR};
+    cm_tape_result(s.tape, cm_tape_fixed_norm(s.tape, s.sums[0], &norm, CM_ACT_NONE));
+    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(s.tape, s.sums[0])->dtype, CM_BF16);
+    cm_tape_join_norms(s.tape);
+    ck_assert_int_eq(s.tape->forward.count, 5);
+    ck_assert_int_eq(s.tape->forward.node[0].op, CM_OP_conv2d);
+    cm_tape_destroy(s.tape);
+    s = record(CM_BF16, false);
+    cm_tape_join_norms(s.tape);
+    ck_assert_int_eq(s.tape->forward.count, 5);
+    cm_tape_destroy(s.tape);
+}
+END_TEST
+
+START_TEST(what_others_see_stays_float32) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    small wide = record(CM_BF16, true), narrow = record(CM_BF16, true);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.block)->dtype, CM_F32);
+    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.sums[1])->dtype, CM_BF16);
+    play(&wide, result[0], head[0]);
+    play(&narrow, result[1], head[1]);
+    for (int i = 0; i < CELLS * CHANNELS; i++) /* only what a convolution gives was in 16 bits, and was before */
+        ck_assert_float_eq_tol(result[1][i], result[0][i], 1e-5f);
+}
+END_TEST
+
+START_TEST(tapes_that_train_or_compute_in_float32_stay_as_they_are) {
+    small s = record(CM_F32, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
+    cm_tape_destroy(s.tape);
+    s = record(CM_BF16, false);
+    s.tape->training = true;
+    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
+    cm_tape_destroy(s.tape);
+}
+END_TEST
+
+START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
+    cm_backend *ref;
+    cm_stream *of_ref;
+    cm_pass *pass;
+    ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
+    ck_assert_int_eq(cm_stream_open(ref, &of_ref), CM_OK);
+    small s = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_finish(s.tape), CM_OK);
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters, [CM_MEM_INPUT] = input};
+    ck_assert_int_eq(cm_pass_create(s.tape, of_ref, base, &pass), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "conv2d: backend ref takes no tensors of 16 bits");
+    cm_tape_destroy(s.tape);
+    s = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_finish_inference(s.tape, ref), CM_OK);
+    ck_assert_int_eq(s.tape->forward.count, 5);
+    ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
+    cm_tape_destroy(s.tape);
+    cm_stream_close(of_ref);
+    cm_backend_close(ref);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/cuda_planes");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, open_backend, close_backend);
+    tcase_add_loop_test(tests, planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches, 0, 2);
+    tcase_add_test(tests, points_of_a_device_without_tensor_cores_give_the_same);
+    tcase_add_test(tests, a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart);
+    tcase_add_test(tests, joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32);
+    tcase_add_test(tests, sums_of_joined_calls_take_no_memory);
+    tcase_add_test(tests, sums_that_two_norms_see_and_float32_are_not_joined);
+    tcase_add_test(tests, what_others_see_stays_float32);
+    tcase_add_test(tests, tapes_that_train_or_compute_in_float32_stay_as_they_are);
+    tcase_add_test(tests, a_backend_of_float32_alone_refuses_them_and_is_not_given_any);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
