@@ -65,9 +65,9 @@ typedef struct cm_benchmark_training {
     int32_t *actions;
 } cm_benchmark_training;
 
-/* `rows` are those of this rank; `comm` NULL: one process; `slots` of the trainer; `bootstraps`: every value target
+/* `rows` are those of this rank; `comm` NULL: one process; `in_flight` of the trainer; `bootstraps`: every value target
  * has a bootstrap value by an EMA, which is kept. Close it after an error, too. */
-cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows, int slots, bool bootstraps,
+cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows, int in_flight, bool bootstraps,
                                      cm_benchmark_training *out) CM_MUST_USE;
 cm_status cm_benchmark_training_round(void *training) CM_MUST_USE; /* one update */
 void cm_benchmark_training_close(cm_benchmark_training *training);

@@ -30,7 +30,7 @@ static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps
     return CM_OK;
 }
 
-cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows, int slots, bool bootstraps,
+cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows, int in_flight, bool bootstraps,
                                      cm_benchmark_training *out) {
     *out = (cm_benchmark_training){.options = bench->configuration.trainer};
     out->options.ema_decay = bootstraps ? 0.99 : 0.0, out->options.ema_bootstraps = bootstraps;
@@ -49,7 +49,7 @@ cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, i
                                 .bucket_bytes = (int64_t)bench->configuration.run.rank_bucket_kib * 1024,
                                 .total_updates = 1000000,
                                 .bootstrap = bootstraps,
-                                .slots = slots};
+                                .in_flight = in_flight};
     return cm_trainer_create(&config, &out->trainer);
 }
 
@@ -67,14 +67,14 @@ void cm_benchmark_training_close(cm_benchmark_training *t) {
     free(t->actions);
 }
 
-/* ---- as a run does it on a device: batches are staged by a thread of their own, and begun ahead ---- */
+/* ---- as a run does it on a device: batches are staged by a thread of their own, and launched ahead ---- */
 
-enum { SLOTS = 3 }; /* one is finished, one begun, one staged */
+enum { IN_FLIGHT = 3 }; /* one is finished, one launched, one staged */
 
 typedef struct ahead {
     cm_benchmark_training *training;
     cm_pool *pair;
-    int next; /* slot of the next batch to be begun, which is staged */
+    int next; /* place of the next batch to be launched, which is staged */
 } ahead;
 
 static cm_status learn_or_stage(void *context, int task, int worker) {
@@ -83,14 +83,14 @@ static cm_status learn_or_stage(void *context, int task, int worker) {
     cm_train_report report;
     (void)worker;
     if (task == 1) return cm_trainer_stage(t->trainer, a->next + 1, &t->batch);
-    CM_TRY(cm_trainer_begin(t->trainer, a->next, &t->batch));
+    CM_TRY(cm_trainer_launch(t->trainer, a->next, &t->batch));
     return cm_trainer_finish(t->trainer, &report);
 }
 
 static cm_status ahead_round(void *context) {
     ahead *a = context;
     CM_TRY(cm_pool_run(a->pair, 2, learn_or_stage, a));
-    a->next = (a->next + 1) % SLOTS;
+    a->next = (a->next + 1) % IN_FLIGHT;
     return CM_OK;
 }
 
@@ -98,9 +98,10 @@ static cm_status time_ahead(const cm_benchmark *bench, cm_benchmark_training *t,
     ahead a = {.training = t, .next = 1};
     CM_TRY(cm_pool_create(2, &a.pair));
     cm_status status = cm_trainer_stage(t->trainer, 0, &t->batch);
-    if (status == CM_OK) status = cm_trainer_begin(t->trainer, 0, &t->batch);
+    if (status == CM_OK) status = cm_trainer_launch(t->trainer, 0, &t->batch);
     if (status == CM_OK) status = cm_trainer_stage(t->trainer, 1, &t->batch);
-    for (int i = 0; i < 2 * SLOTS && status == CM_OK; i++) status = ahead_round(&a); /* each slot records its own */
+    for (int i = 0; i < 2 * IN_FLIGHT && status == CM_OK; i++)
+        status = ahead_round(&a); /* each place records its own */
     if (status == CM_OK) status = cm_benchmark_time(bench->seconds, ahead_round, &a, seconds);
     cm_pool_destroy(a.pair);
     return status;
@@ -113,7 +114,7 @@ typedef struct timing {
 
 static cm_status time_updates(const cm_benchmark *bench, bool bootstraps, timing *out) {
     cm_benchmark_training t;
-    cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, SLOTS, bootstraps, &t);
+    cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, IN_FLIGHT, bootstraps, &t);
     if (status == CM_OK) status = cm_benchmark_time(bench->seconds, cm_benchmark_training_round, &t, &out->in_turn);
     out->seconds = out->in_turn;
     if (status == CM_OK && !bench->backend->device->is_host) status = time_ahead(bench, &t, &out->seconds);

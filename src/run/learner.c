@@ -121,7 +121,7 @@ static bool is_on_host(const cm_session *s) { return s->backend->device->is_host
  */
 static int batches_at_a_time(const cm_session *s) {
     const int depth = s->configuration.replay.prefetch_depth;
-    return depth == 0 || is_on_host(s) ? depth + 1 : depth + CM_TRAINER_BEGUN;
+    return depth == 0 || is_on_host(s) ? depth + 1 : depth + CM_TRAINER_LAUNCHED;
 }
 
 /* A GPU learns from a batch in less time than one thread draws it in. */
@@ -161,7 +161,7 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .check_interval = c->run.rank_check_updates,
         .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
         .bootstrap = batch_config(session).bootstrap,
-        .slots = batches_at_a_time(session),
+        .in_flight = batches_at_a_time(session),
     };
 }
 
@@ -190,8 +190,8 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
     if (chance && !learnt) {
-        const size_t slots = (size_t)batches_at_a_time(s);
-        CM_TRY(cm_alloc(&l->codes, slots * (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
+        const size_t batches = (size_t)batches_at_a_time(s);
+        CM_TRY(cm_alloc(&l->codes, batches * (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
     }
     const cm_prefetch_config prefetch = {
         .batch = batch_config(s),

@@ -16,9 +16,9 @@ struct cm_run_learner {
     int rows, unroll, observation_size;
     int32_t
         *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
-    const cm_env *env;                       /* borrowed */
-    cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
-    int begun_count;
+    const cm_env *env;                             /* borrowed */
+    cm_batch_handle launched[CM_TRAINER_LAUNCHED]; /* what is being learnt from, the oldest first */
+    int launched_count;
     int64_t ask_every; /* updates of several ranks between two looks at what is asked */
     double credit;     /* updates due, below 1 */
     bool warned;       /* that the memory is full and too small for the first update */

@@ -117,18 +117,18 @@ static cm_status dump_batch(const cm_batch *b, const float *value_targets, const
     return cm_fail(status, "%s; the batch is in %s", message, path);
 }
 
-static cm_status begin_next(cm_run_learner *l) {
+static cm_status launch_next(cm_run_learner *l) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
     const cm_train_batch view = view_of(l, handle.slot, batch);
-    l->begun[l->begun_count++] = handle;
-    return cm_trainer_begin(l->trainer, handle.slot, &view);
+    l->launched[l->launched_count++] = handle;
+    return cm_trainer_launch(l->trainer, handle.slot, &view);
 }
 
 static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning *sum) {
-    const cm_batch_handle handle = l->begun[0];
+    const cm_batch_handle handle = l->launched[0];
     cm_batch *batch = NULL;
     cm_train_report report;
     CM_TRY(cm_batch_borrow(handle, &batch));
@@ -138,8 +138,8 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
     sum->policy_drift += batch->policy_drift, sum->policies_anew += batch->policies_anew;
-    l->begun_count--;
-    for (int i = 0; i < l->begun_count; i++) l->begun[i] = l->begun[i + 1];
+    l->launched_count--;
+    for (int i = 0; i < l->launched_count; i++) l->launched[i] = l->launched[i + 1];
     return cm_batch_give_back(handle);
 }
 
@@ -151,30 +151,30 @@ static cm_status ask_stop(const cm_run_learner *l, int64_t update, bool *is_aske
     return CM_OK;
 }
 
-/* Begins batch i, unless a stop is asked before it or while it is drawn or learnt from: *is_asked. */
+/* Launches batch i, unless a stop is asked before it or while it is drawn or learnt from: *is_asked. */
 static cm_status try_next(cm_run_learner *l, int64_t i, bool *is_asked) {
     const int64_t each = l->c->trainer.gradient_accumulation;
     if (i % each == 0) CM_TRY(ask_stop(l, i / each, is_asked));
     if (*is_asked) return CM_OK;
-    const cm_status status = begin_next(l);
+    const cm_status status = launch_next(l);
     *is_asked = status == CM_ERR_INTERRUPTED;
     return *is_asked ? CM_OK : status;
 }
 
 /* Up to `batches`, which are fewer afterwards if it is broken off: those of whole updates, of which alone `sum` is.
- * With room for two, the next batch is begun before the last one is finished. */
+ * With room for two, the next batch is launched before the last one is finished. */
 static cm_status learn_from(cm_run_learner *l, int64_t *batches, const char *dump, cm_learning *sum) {
-    const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0, each = l->c->trainer.gradient_accumulation;
+    const int64_t ahead = cm_trainer_in_flight(l->trainer) > 1 ? 1 : 0, each = l->c->trainer.gradient_accumulation;
     cm_learning whole = *sum;
-    int64_t begun = 0, finished = 0;
+    int64_t launched = 0, finished = 0;
     bool is_asked = false;
-    l->begun_count = 0;
+    l->launched_count = 0;
     for (;;) {
-        while (!is_asked && begun < *batches && begun - finished <= ahead) {
-            CM_TRY(try_next(l, begun, &is_asked));
-            begun += is_asked ? 0 : 1;
+        while (!is_asked && launched < *batches && launched - finished <= ahead) {
+            CM_TRY(try_next(l, launched, &is_asked));
+            launched += is_asked ? 0 : 1;
         }
-        if (finished == begun) break;
+        if (finished == launched) break;
         CM_TRY(finish_oldest(l, dump, sum));
         if (++finished % each != 0) continue;
         whole = *sum;

@@ -1,16 +1,17 @@
-/* The inside of a trainer: trainer.c (creation), update.c (gradient and step), report.c (what was found), slot.c
- * (batches on their way to the device and back), weights.c (blocks; EMA and target network), values.c (bootstraps),
- * scaling.c (of losses), reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
+/* The inside of a trainer: trainer.c (creation), update.c (gradient and step), report.c (what was found),
+ * in_flight.c (batches on their way to the device and back), weights.c (blocks; EMA and target network), values.c
+ * (bootstraps), scaling.c (of losses), reducer.c (gradients of several ranks), agreement.c (whether they hold the same
+ * parameters).
  *
- * One update; on a device the steps of two batches overlap (cm_trainer_begin):
+ * One update; on a device the steps of two batches overlap (cm_trainer_launch):
  *
- *     cm_trainer_stage   batch -> pinned inputs -> device, by the thread that draws  slot.c
- *     cm_trainer_begin   bootstrap values, by the EMA or target network              values.c
+ *     cm_trainer_stage   batch -> pinned inputs -> device, by the thread that draws  in_flight.c
+ *     cm_trainer_launch  bootstrap values, by the EMA or target network              values.c
  *                        each chunk: forward, losses, backward -> gradient[chunk]    update.c
  *                        sum over chunks and ranks -> gradient[0]                    optimizer.c, reducer.c
  *     launch_step        clip: norm, all finite? -> factor                           optimizer.c
  *                        by the factor: optimizer step, EMA, statistics, target      optimizer.c, weights.c
- *                        weights' half-precision copies; results -> host             weights.c, slot.c
+ *                        weights' half-precision copies; results -> host             weights.c, in_flight.c
  *     cm_trainer_finish  wait for the results -> report, priorities                  report.c
  */
 #ifndef CM_TRAINER_INTERNAL_H
@@ -37,7 +38,7 @@ enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALIN
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
-/* The positions whose values a slot's batch bootstraps from (values.c). */
+/* The positions whose values an in-flight batch bootstraps from (values.c). */
 typedef struct cm_bootstraps {
     cm_mirror observations; /* pinned [blocks, rows of a pass]: those that are needed, without gaps */
     int used;               /* how many these are */
@@ -46,7 +47,7 @@ typedef struct cm_bootstraps {
 } cm_bootstraps;
 
 /* What a batch has of its own, so that the next ones can be prepared meanwhile. */
-typedef struct cm_trainer_slot {
+typedef struct cm_in_flight {
     cm_mirror inputs;  /* pinned, of all chunks */
     cm_mirror results; /* pinned, of all chunks, and behind them CM_TRAINER_FOUND: all that the host reads of it */
     cm_pass **pass;    /* [workers, 2] on these; owned */
@@ -56,9 +57,9 @@ typedef struct cm_trainer_slot {
     /* the batch that is in it, from its begin to its end */
     cm_train_batch batch;
     int64_t update; /* that it belongs to */
-    bool is_due;    /* the last one of its update: there is a step */
+    bool has_step;  /* the last one of its update: there is a step */
     double reduce_seconds, exposed_seconds;
-} cm_trainer_slot;
+} cm_in_flight;
 
 struct cm_trainer {
     /* constant */
@@ -71,9 +72,9 @@ struct cm_trainer {
     /* owned blocks */
     cm_mirror parameters, state, average, target, target_state, accumulated, accumulated_state;
     cm_mirror gradients;
-    cm_mirror scaling;      /* state of loss scaling; not taken without */
-    cm_trainer_slot *slots; /* [slot_count] */
-    int slot_count;
+    cm_mirror scaling;       /* state of loss scaling; not taken without */
+    cm_in_flight *in_flight; /* [in_flight_count] */
+    int in_flight_count;
     cm_buffer *work;     /* [workers, 2] activations */
     cm_buffer stats;     /* [all_chunks, stats_stride] */
     cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
@@ -91,11 +92,11 @@ struct cm_trainer {
     uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
-    cm_loss_scaling scaled;                  /* behind the last update that is finished */
-    int waiting;                             /* batches accumulated since the last step */
-    int begun;                               /* how many are in `slot` */
-    cm_trainer_slot *slot[CM_TRAINER_BEGUN]; /* the oldest first, whose step has been launched */
-    cm_trainer_slot *playing;                /* whose gradient is being launched */
+    cm_loss_scaling scaled; /* behind the last update that is finished */
+    int waiting;            /* batches accumulated since the last step */
+    int launched_count;
+    cm_in_flight *launched[CM_TRAINER_LAUNCHED]; /* the oldest first, whose step has been launched, too */
+    cm_in_flight *playing;                       /* whose gradient is being launched */
 };
 
 static inline int accumulation(const cm_trainer *t) {
@@ -143,17 +144,18 @@ void cm_reducer_seconds(const cm_reducer *reducer, double *reduce, double *expos
 cm_status cm_agreement_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_agreement_check(cm_trainer *trainer) CM_MUST_USE;
 
-/* Slots, made after the trainer's other blocks and its streams, and batches in them. */
-cm_status cm_slots_create(cm_trainer *trainer) CM_MUST_USE;
-void cm_slots_destroy(cm_trainer *trainer);
-cm_trainer_slot *cm_slot_at(const cm_trainer *trainer, int number);
-float *cm_slot_factor(const cm_trainer *trainer, const cm_trainer_slot *slot); /* [CM_TRAINER_FOUND] on the device */
+/* In-flight batches, made after the trainer's other blocks and its streams. */
+cm_status cm_in_flight_create(cm_trainer *trainer) CM_MUST_USE;
+void cm_in_flight_destroy(cm_trainer *trainer);
+cm_in_flight *cm_in_flight_at(const cm_trainer *trainer, int place);
+/* [CM_TRAINER_FOUND] on the device. */
+float *cm_in_flight_factor(const cm_trainer *trainer, const cm_in_flight *flight);
 cm_chunk_rows cm_trainer_chunk(const cm_trainer *trainer, int chunk);
 int cm_trainer_kind(const cm_trainer *trainer, const cm_chunk_rows *rows); /* of its pass and unroll: 0 or 1 */
 /* Its rows into the host's side of the inputs. */
-void cm_slot_stage_chunk(const cm_trainer *trainer, const cm_trainer_slot *slot, const cm_train_batch *batch,
-                         int chunk);
-cm_status cm_slot_return(const cm_trainer *trainer, cm_trainer_slot *slot) CM_MUST_USE; /* results to the host */
+void cm_in_flight_stage_chunk(const cm_trainer *trainer, const cm_in_flight *flight, const cm_train_batch *batch,
+                              int chunk);
+cm_status cm_in_flight_return(const cm_trainer *trainer, cm_in_flight *flight) CM_MUST_USE; /* results to the host */
 
 /* Loss scaling, where config.compute is CM_F16; else these do nothing.
  *
@@ -173,9 +175,9 @@ float *cm_values_found(const cm_values *values);
 int cm_values_count(const cm_values *values);
 size_t cm_values_bytes(const cm_values *values);
 
-/* A slot's. stage: a batch's observations into the host's side, and where their values will stand. send: these to the
- * device, in the order of `stream`. run: launches their values in the order of the learning stream; on a host they are
- * there when it returns. */
+/* Those of an in-flight batch. stage: a batch's observations into the host's side, and where their values will stand.
+ * send: these to the device, in the order of `stream`. run: launches their values in the order of the learning stream;
+ * on a host they are there when it returns. */
 cm_status cm_bootstraps_open(const cm_values *values, cm_bootstraps *bootstraps) CM_MUST_USE;
 void cm_bootstraps_close(const cm_values *values, cm_bootstraps *bootstraps);
 void cm_bootstraps_stage(const cm_values *values, const cm_train_batch *batch, cm_bootstraps *bootstraps);

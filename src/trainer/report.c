@@ -18,13 +18,14 @@ static void find_priorities(cm_trainer *t, const cm_unroll *u, const void *resul
 
 static cm_status collect_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
-    const cm_trainer_slot *slot = t->slot[0];
+    const cm_in_flight *flight = t->launched[0];
     const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
     const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
-    const void *results = (const char *)slot->results.host + (size_t)chunk * t->result_stride;
+    const void *results = (const char *)flight->results.host + (size_t)chunk * t->result_stride;
     (void)worker;
-    cm_unroll_collect(u, &slot->batch, &rows, results, &t->scalars[chunk]);
-    cm_unroll_targets(u, &slot->batch, &rows, results, t->value_targets + (size_t)rows.first * (size_t)(u->unroll + 1));
+    cm_unroll_collect(u, &flight->batch, &rows, results, &t->scalars[chunk]);
+    cm_unroll_targets(u, &flight->batch, &rows, results,
+                      t->value_targets + (size_t)rows.first * (size_t)(u->unroll + 1));
     find_priorities(t, u, results, rows.first);
     return CM_OK;
 }
@@ -61,7 +62,7 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
     memcpy(r->entropy, t->scalars[0].entropy, sizeof r->entropy);
     for (int k = 0; k <= K; k++) r->total_loss += weighted_losses(t, true, k);
     for (int k = 0; k < K; k++) r->total_loss += weighted_losses(t, false, k);
-    r->update = t->slot[0]->update;
+    r->update = t->launched[0]->update;
     r->priorities = t->priorities;
     r->value_targets = t->value_targets;
 }
@@ -94,7 +95,7 @@ typedef struct sums {
 /* The first chunk's scalars <- sums over all chunks of all ranks. */
 static cm_status reduce_scalars(cm_trainer *t, clipping *value, clipping *reward) {
     const cm_network_config *network = cm_network_get_config(t->config.network);
-    const cm_train_batch *batch = &t->slot[0]->batch;
+    const cm_train_batch *batch = &t->launched[0]->batch;
     const size_t rows = (size_t)t->config.batch, K = (size_t)t->config.unroll;
     sums all;
     sum_scalars(t);
@@ -118,7 +119,7 @@ typedef struct advice {
 static advice advise(const cm_trainer *t) {
     const size_t n = (size_t)t->config.batch * (size_t)cm_network_observation_size(t->config.network);
     advice a;
-    cm_network_advise(t->slot[0]->batch.observation, n, "lower learning_rate, or check the environment's rewards",
+    cm_network_advise(t->launched[0]->batch.observation, n, "lower learning_rate, or check the environment's rewards",
                       a.text);
     return a;
 }
@@ -157,11 +158,11 @@ static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
 }
 
 cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
-    const cm_trainer_slot *slot = t->slot[0];
+    const cm_in_flight *flight = t->launched[0];
     const float *factor =
-        (const float *)(const void *)((const char *)slot->results.host + (size_t)t->chunks * t->result_stride);
+        (const float *)(const void *)((const char *)flight->results.host + (size_t)t->chunks * t->result_stride);
     CM_TRACE_BEGIN("wait");
-    cm_status status = cm_mark_wait(&slot->returned);
+    cm_status status = cm_mark_wait(&flight->returned);
     CM_TRACE_END();
     CM_TRY(status);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
@@ -170,10 +171,10 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     fill_report(t, report);
     report->clipped = share_of(value), report->clipped_rewards = share_of(reward);
     report->value_reach = value.reach, report->reward_reach = reward.reach;
-    report->reduce_seconds = slot->reduce_seconds, report->exposed_seconds = slot->exposed_seconds;
+    report->reduce_seconds = flight->reduce_seconds, report->exposed_seconds = flight->exposed_seconds;
     report->loss_scale = t->scaled.scale > 0.0 ? t->scaled.scale : 1.0;
     CM_TRY(check_losses(t, report));
-    if (!slot->is_due) return CM_OK;
+    if (!flight->has_step) return CM_OK;
     report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);
     report->stepped = true;
     report->skipped = cm_scaling_read(t, factor + CM_TRAINER_FACTORS);

@@ -124,7 +124,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(take_chunks(t));
     CM_TRY(cm_scaling_create(t));
     CM_TRY(open_workers(t));
-    CM_TRY(cm_slots_create(t));
+    CM_TRY(cm_in_flight_create(t));
     CM_TRY(cm_agreement_create(t));
     CM_TRY(cm_reducer_create(t));
     CM_TRY(create_optimizer(t));
@@ -172,7 +172,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
                             &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling};
     wait_for_all(t);
     cm_reducer_destroy(t->reducer);
-    cm_slots_destroy(t);
+    cm_in_flight_destroy(t);
     cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);

@@ -46,7 +46,7 @@ typedef struct cm_trainer_config {
                                pass; 0: in one piece, behind it */
     bool bootstrap;         /* value targets have bootstrap values by the EMA or target network */
     const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
-    int slots;              /* batches that the trainer has room for where the device is not the host, where it is
+    int in_flight;          /* batches that may be in flight where the device is not the host, where it is
                                always one; 0: one */
 } cm_trainer_config;
 
@@ -131,25 +131,25 @@ typedef struct cm_train_report {
  * was broken off: nothing was changed, but that what was being accumulated is lost. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
-/* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones
- * are brought to it and the next one is begun. No bit depends on it.
+/* The same in three parts, a pipelined update: while a device learns from one batch the next ones are brought to it and
+ * the gradient of the next one is launched. No bit depends on it. A batch is in flight from its stage to its finish.
  *
- * cm_trainer_stage writes the batch to a slot and sends it to the device. It waits for nothing that learns and may be
- * called by threads of their own, each with another slot, beside all else here.
+ * cm_trainer_stage writes the batch to a place of the in-flight batches and sends it to the device. It waits for
+ * nothing that learns and may be called by threads of their own, each with another place, beside all else here.
  *
- * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step, and before it
+ * cm_trainer_launch launches the gradient of a batch that was staged, by the parameters of the last step, and before it
  * its bootstrap values, by the EMA or target network of that step. Its step is launched once the batch before it
- * is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are begun and not finished, and no more
- * than there are slots (CM_ERR_STATE).
+ * is finished, so none follows one that is not finite. At most CM_TRAINER_LAUNCHED are launched and not finished, and
+ * no more than may be in flight (CM_ERR_STATE).
  *
- * cm_trainer_finish waits for the oldest one; errors are those of an update. After one all that were begun are
+ * cm_trainer_finish waits for the oldest one; errors are those of an update. After one all that were launched are
  * forgotten. With CM_ERR_NOT_FINITE the report has the batch's value targets.
  *
- * `batch` stays as it is from stage until it is finished; then its slot is free. Slots count modulo their number. */
-enum { CM_TRAINER_BEGUN = 2 };
-int cm_trainer_slots(const cm_trainer *trainer); /* how many there are, at least 1 */
-cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
-cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
+ * `batch` stays as it is from stage until it is finished; then its place is free. Places count modulo their number. */
+enum { CM_TRAINER_LAUNCHED = 2 };
+int cm_trainer_in_flight(const cm_trainer *trainer); /* how many can be, at least 1 */
+cm_status cm_trainer_stage(cm_trainer *trainer, int place, const cm_train_batch *batch) CM_MUST_USE;
+cm_status cm_trainer_launch(cm_trainer *trainer, int place, const cm_train_batch *batch) CM_MUST_USE;
 cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
 
 bool cm_trainer_has_loss(const cm_trainer *trainer, cm_loss loss); /* whether this term is part of the total loss */

@@ -1,4 +1,4 @@
-/* One update: gradient, step, results; of the next batch the gradient may be begun meanwhile. */
+/* One update: gradient, step, results; the gradient of the next batch may be launched meanwhile. */
 #include "core/trace.h"
 #include "trainer/internal.h"
 
@@ -9,17 +9,17 @@ static unsigned char *chunk_stats(const cm_trainer *t, int chunk) {
 
 static cm_status run_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
-    const cm_trainer_slot *slot = t->playing;
+    const cm_in_flight *flight = t->playing;
     const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
     const int kind = cm_trainer_kind(t, &rows);
-    cm_pass *pass = slot->pass[2 * worker + kind];
-    cm_pass_bind(pass, CM_MEM_INPUT, slot->inputs.block.base + (size_t)chunk * t->input_stride);
+    cm_pass *pass = flight->pass[2 * worker + kind];
+    cm_pass_bind(pass, CM_MEM_INPUT, flight->inputs.block.base + (size_t)chunk * t->input_stride);
     cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
     cm_pass_bind(pass, CM_MEM_STATS, chunk_stats(t, chunk));
-    cm_pass_bind(pass, CM_MEM_RESULT, slot->results.block.base + (size_t)chunk * t->result_stride);
+    cm_pass_bind(pass, CM_MEM_RESULT, flight->results.block.base + (size_t)chunk * t->result_stride);
     if (t->config.backend->device->is_host) {
         CM_TRACE_BEGIN("stage");
-        cm_slot_stage_chunk(t, slot, &slot->batch, chunk);
+        cm_in_flight_stage_chunk(t, flight, &flight->batch, chunk);
         CM_TRACE_END();
     }
     CM_TRACE_BEGIN("forward");
@@ -75,9 +75,9 @@ static cm_status step_statistics(cm_trainer *t, float *factor) {
     return copy_statistics(t, &t->state, &t->accumulated_state, factor);
 }
 
-/* Adds this batch's gradient to those waiting; *is_due if the optimizer's turn has come, with *gradient. */
-static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
-    *is_due = true;
+/* Adds this batch's gradient to those waiting; *has_step if it is the last one of its update, with *gradient. */
+static cm_status accumulate(cm_trainer *t, float **gradient, bool *has_step) {
+    *has_step = true;
     if (accumulation(t) == 1) return CM_OK;
     CM_TRY(accumulate_statistics(t));
     const int n = (int)cm_network_parameters(t->config.network)->parameters;
@@ -87,14 +87,14 @@ static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
     CM_TRY(cm_call_run(t->streams[0], &call));
     *gradient = (float *)t->accumulated.block.base;
     t->waiting = (t->waiting + 1) % accumulation(t);
-    *is_due = t->waiting == 0;
+    *has_step = t->waiting == 0;
     return CM_OK;
 }
 
 /* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
  * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
-static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_slot *slot) {
-    float *results = (float *)(void *)slot->results.block.base;
+static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_in_flight *flight) {
+    float *results = (float *)(void *)flight->results.block.base;
     const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
     float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
     if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
@@ -103,18 +103,18 @@ static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_sl
 
 /* Finds the batch's bootstrap values, then plays all its chunks; the first one's gradient <- the sum over all chunks of
  * all ranks. */
-static cm_status find_gradient(cm_trainer *t, cm_trainer_slot *slot) {
-    t->playing = slot;
-    if (t->values) CM_TRY(cm_bootstraps_run(t->values, &slot->bootstraps));
+static cm_status find_gradient(cm_trainer *t, cm_in_flight *flight) {
+    t->playing = flight;
+    if (t->values) CM_TRY(cm_bootstraps_run(t->values, &flight->bootstraps));
     if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
     return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
 }
 
 /* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
-static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradient) {
-    const cm_optimizer_check check = what_to_check(t, slot);
-    float *factor = cm_slot_factor(t, slot);
+static cm_status step(cm_trainer *t, cm_in_flight *flight, const float *gradient) {
+    const cm_optimizer_check check = what_to_check(t, flight);
+    float *factor = cm_in_flight_factor(t, flight);
     const int64_t every = t->config.options->target_update_frequency;
     CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor));
     CM_TRY(cm_scaling_keep(t, factor + CM_TRAINER_FACTORS));
@@ -127,60 +127,60 @@ static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradien
     return cm_trainer_repack(t, moves_target);
 }
 
-/* What there is to do with the gradient of the batch that was begun last, up to the results on the host. */
-static cm_status launch_step(cm_trainer *t, cm_trainer_slot *slot) {
+/* What there is to do with the gradient of the batch that was launched last, up to the results on the host. */
+static cm_status launch_step(cm_trainer *t, cm_in_flight *flight) {
     float *gradient = t->gradient[0];
-    slot->update = t->updates;
-    CM_TRY(accumulate(t, &gradient, &slot->is_due));
-    if (slot->is_due) CM_TRY(step(t, slot, gradient));
-    return cm_slot_return(t, slot);
+    flight->update = t->updates;
+    CM_TRY(accumulate(t, &gradient, &flight->has_step));
+    if (flight->has_step) CM_TRY(step(t, flight, gradient));
+    return cm_in_flight_return(t, flight);
 }
 
 cm_status cm_trainer_play_again(cm_trainer *t) {
-    return t->begun > 1 && accumulation(t) == 1 ? find_gradient(t, t->slot[0]) : CM_OK;
+    return t->launched_count > 1 && accumulation(t) == 1 ? find_gradient(t, t->launched[0]) : CM_OK;
 }
 
-static cm_status begin(cm_trainer *t, cm_trainer_slot *slot) {
+static cm_status launch(cm_trainer *t, cm_in_flight *flight) {
     const bool is_on_host = t->config.backend->device->is_host;
-    if (is_on_host && t->values) cm_bootstraps_stage(t->values, &slot->batch, &slot->bootstraps);
-    if (!is_on_host) CM_TRY(cm_stream_follow(t->streams[0], &slot->staged));
-    CM_TRY(find_gradient(t, slot));
-    if (t->reducer) cm_reducer_seconds(t->reducer, &slot->reduce_seconds, &slot->exposed_seconds);
-    t->slot[t->begun++] = slot;
-    return t->begun == 1 ? launch_step(t, slot) : CM_OK;
+    if (is_on_host && t->values) cm_bootstraps_stage(t->values, &flight->batch, &flight->bootstraps);
+    if (!is_on_host) CM_TRY(cm_stream_follow(t->streams[0], &flight->staged));
+    CM_TRY(find_gradient(t, flight));
+    if (t->reducer) cm_reducer_seconds(t->reducer, &flight->reduce_seconds, &flight->exposed_seconds);
+    t->launched[t->launched_count++] = flight;
+    return t->launched_count == 1 ? launch_step(t, flight) : CM_OK;
 }
 
 static cm_status finish(cm_trainer *t, cm_train_report *report) {
     CM_TRY(cm_trainer_read(t, report));
-    t->begun--;
-    for (int i = 0; i < t->begun; i++) t->slot[i] = t->slot[i + 1];
-    return t->begun > 0 ? launch_step(t, t->slot[0]) : CM_OK;
+    t->launched_count--;
+    for (int i = 0; i < t->launched_count; i++) t->launched[i] = t->launched[i + 1];
+    return t->launched_count > 0 ? launch_step(t, t->launched[0]) : CM_OK;
 }
 
-cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) {
-    cm_trainer_slot *own = cm_slot_at(trainer, slot);
-    const int most = trainer->slot_count < CM_TRAINER_BEGUN ? trainer->slot_count : CM_TRAINER_BEGUN;
-    if (trainer->begun == most)
+cm_status cm_trainer_launch(cm_trainer *trainer, int place, const cm_train_batch *batch) {
+    cm_in_flight *own = cm_in_flight_at(trainer, place);
+    const int most = trainer->in_flight_count < CM_TRAINER_LAUNCHED ? trainer->in_flight_count : CM_TRAINER_LAUNCHED;
+    if (trainer->launched_count == most)
         return cm_fail(CM_ERR_STATE, "%d batches are being learnt from, finish one first", most);
     own->batch = *batch;
     CM_TRACE_BEGIN("update");
-    cm_status status = begin(trainer, own);
+    cm_status status = launch(trainer, own);
     CM_TRACE_END();
-    if (status != CM_OK) trainer->begun = trainer->waiting = 0;
+    if (status != CM_OK) trainer->launched_count = trainer->waiting = 0;
     return status;
 }
 
 /* After an error the last update counts for nothing, nor does what it was accumulated of. */
 static void forget(cm_trainer *t, cm_status status) {
     if (status == CM_ERR_NOT_FINITE) {
-        t->updates = t->slot[0]->update;
+        t->updates = t->launched[0]->update;
         t->waiting = 0;
     }
-    t->begun = 0;
+    t->launched_count = 0;
 }
 
 cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) {
-    if (trainer->begun == 0) return cm_fail(CM_ERR_STATE, "no batch is being learnt from");
+    if (trainer->launched_count == 0) return cm_fail(CM_ERR_STATE, "no batch is being learnt from");
     CM_TRACE_BEGIN("finish");
     cm_status status = finish(trainer, report);
     CM_TRACE_END();
@@ -190,6 +190,6 @@ cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) {
 
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
     CM_TRY(cm_trainer_stage(trainer, 0, batch));
-    CM_TRY(cm_trainer_begin(trainer, 0, batch));
+    CM_TRY(cm_trainer_launch(trainer, 0, batch));
     return cm_trainer_finish(trainer, report);
 }

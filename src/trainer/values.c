@@ -74,7 +74,7 @@ float *cm_values_found(const cm_values *v) { return (float *)(void *)v->results.
 
 int cm_values_count(const cm_values *v) { return (int)((size_t)v->blocks * v->result / sizeof(float)); }
 
-/* ---- a slot's ---- */
+/* ---- of an in-flight batch ---- */
 
 /* A device plays passes whose addresses never change, one of each block; a host has one of each worker. */
 static int passes_of(const cm_values *v) { return is_on_host(v) ? workers_of(v) : v->blocks; }

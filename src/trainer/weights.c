@@ -113,10 +113,10 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     const cm_trainer *t = trainer;
     size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0, inputs = t->stats.bytes;
     size_t bootstraps = t->values ? cm_values_bytes(t->values) : 0;
-    for (int i = 0; i < t->slot_count; i++) {
-        activations += t->slots[i].results.block.bytes;
-        inputs += t->slots[i].inputs.block.bytes;
-        bootstraps += t->slots[i].bootstraps.observations.block.bytes;
+    for (int i = 0; i < t->in_flight_count; i++) {
+        activations += t->in_flight[i].results.block.bytes;
+        inputs += t->in_flight[i].inputs.block.bytes;
+        bootstraps += t->in_flight[i].bootstraps.observations.block.bytes;
     }
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
         activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);

@@ -1,4 +1,4 @@
-/* Batches that are begun before the one in front of them is finished, on a device that does what it is given as late as
+/* Batches that are launched before the one before them is finished, on a device that does what it is given as late as
  * it may: updates are those of one batch after the other, to the bit. */
 #include <check.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 enum { B = CM_TEST_ROWS, K = CM_TEST_UNROLL, A = CM_TEST_ACTIONS, O = CM_TEST_INPUTS };
-enum { BATCHES = 12, SLOTS = 3 };
+enum { BATCHES = 12, IN_FLIGHT = 3 };
 
 /* A trainer, and batches that differ. */
 typedef struct fixture {
@@ -29,7 +29,7 @@ static cm_trainer_options standard(void) {
     return o;
 }
 
-static void open_in(fixture *f, cm_dtype compute, const cm_trainer_options *o, int slots) {
+static void open_in(fixture *f, cm_dtype compute, const cm_trainer_options *o, int in_flight) {
     cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
     c.norm = CM_NORM_BATCH;
     memset(f, 0, sizeof *f);
@@ -38,11 +38,11 @@ static void open_in(fixture *f, cm_dtype compute, const cm_trainer_options *o, i
         f->batch[i] = f->made[i].rows;
     }
     cm_trainer_config config = {
-        .options = o, .batch = B, .unroll = K, .compute = compute, .total_updates = 100, .slots = slots};
+        .options = o, .batch = B, .unroll = K, .compute = compute, .total_updates = 100, .in_flight = in_flight};
     cm_test_trainer_open(&f->base, &c, "cuda", 1, config);
 }
 
-static void open_fixture(fixture *f, const cm_trainer_options *o, int slots) { open_in(f, CM_F32, o, slots); }
+static void open_fixture(fixture *f, const cm_trainer_options *o, int in_flight) { open_in(f, CM_F32, o, in_flight); }
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
@@ -51,10 +51,10 @@ static void end_each(void) { ck_assert_uint_eq(cm_far_state.blocks + cm_far_stat
 
 static void begin(fixture *f, int i) {
     ck_assert_int_eq(cm_trainer_stage(f->base.trainer, i, &f->batch[i]), CM_OK);
-    ck_assert_msg(cm_trainer_begin(f->base.trainer, i, &f->batch[i]) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_trainer_launch(f->base.trainer, i, &f->batch[i]) == CM_OK, "%s", cm_error_message());
 }
 
-/* Batches first .. last-1, each begun before the one in front of it is finished. */
+/* Batches first .. last-1, each launched before the one before it is finished. */
 static cm_status learn(fixture *f, int first, int last, cm_train_report *report) {
     begin(f, first);
     for (int i = first; i < last; i++) {
@@ -92,9 +92,9 @@ START_TEST(batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other
     fixture f, g;
     if (_i == 1) o.chunk_rows = 4; /* the last one of two rows */
     if (_i == 2) o.gradient_accumulation = 3;
-    open_fixture(&f, &o, SLOTS);
+    open_fixture(&f, &o, IN_FLIGHT);
     open_fixture(&g, &o, 1);
-    ck_assert_int_eq(cm_trainer_slots(f.base.trainer), SLOTS);
+    ck_assert_int_eq(cm_trainer_in_flight(f.base.trainer), IN_FLIGHT);
     ck_assert_int_eq(learn(&f, 0, BATCHES, &a), CM_OK);
     ck_assert_int_eq(learn_in_turn(&g, 0, BATCHES, &b), CM_OK);
     expect_same(&f, &g);
@@ -109,14 +109,15 @@ START_TEST(batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other
 }
 END_TEST
 
-/* The scale that the next batch reads is on the device: it may be begun before the host knows that a step was skipped.
+/* The scale that the next batch reads is on the device: it may be launched before the host knows that a step was
+ * skipped.
  */
 START_TEST(loss_scales_that_change_are_those_of_one_after_the_other) {
     cm_trainer_options o = standard();
     cm_train_report a, b;
     fixture f, g;
     o.loss_scale = 1048576.0, o.loss_scale_growth_interval = 2;
-    open_in(&f, CM_F16, &o, SLOTS);
+    open_in(&f, CM_F16, &o, IN_FLIGHT);
     open_in(&g, CM_F16, &o, 1);
     int skipped = 0;
     begin(&f, 0);
@@ -140,14 +141,14 @@ END_TEST
 
 /* ---- order ---- */
 
-START_TEST(the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for) {
+START_TEST(the_next_batch_is_sent_and_launched_before_the_last_one_is_waited_for) {
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
-    open_fixture(&f, &o, SLOTS);
+    open_fixture(&f, &o, IN_FLIGHT);
     cm_far_state.noted = 0;
     ck_assert_int_eq(learn(&f, 0, 4, &r), CM_OK);
-    /* Three slots are used for the first time, the fourth batch waits for the copy of the first, which is through. */
+    /* Three places are used for the first time, the fourth batch waits for the copy of the first, which is through. */
     ck_assert_str_eq(cm_far_state.notes, ">pp<"  /* batch 0: sent, played, stepped: its results are on their way */
                                          ">pp.<" /* batch 1 is played, then 0 is read, and the step of 1 launched */
                                          ">pp.<"
@@ -157,15 +158,15 @@ START_TEST(the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for) {
 }
 END_TEST
 
-START_TEST(every_slot_has_its_own_recording_which_never_changes) {
+START_TEST(every_in_flight_batch_has_its_own_recording_which_never_changes) {
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
-    open_fixture(&f, &o, SLOTS);
+    open_fixture(&f, &o, IN_FLIGHT);
     ck_assert_int_eq(learn(&f, 0, BATCHES, &r), CM_OK);
-    ck_assert_uint_eq(cm_far_state.recordings, 2 * SLOTS); /* forward and backward */
-    ck_assert_uint_eq(cm_far_state.changes, 2 * SLOTS);    /* the first plays */
-    ck_assert_uint_eq(cm_far_state.replays, 2 * BATCHES - 2 * SLOTS);
+    ck_assert_uint_eq(cm_far_state.recordings, 2 * IN_FLIGHT); /* forward and backward */
+    ck_assert_uint_eq(cm_far_state.changes, 2 * IN_FLIGHT);    /* the first plays */
+    ck_assert_uint_eq(cm_far_state.replays, 2 * BATCHES - 2 * IN_FLIGHT);
     close_fixture(&f);
 }
 END_TEST
@@ -199,7 +200,7 @@ static void make_many(void) {
     }
 }
 
-static void open_many(many *m, const char *backend, const cm_trainer_options *o, int slots) {
+static void open_many(many *m, const char *backend, const cm_trainer_options *o, int in_flight) {
     const cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
     cm_trainer_config config = {.options = o,
                                 .batch = MANY,
@@ -207,7 +208,7 @@ static void open_many(many *m, const char *backend, const cm_trainer_options *o,
                                 .compute = CM_F32,
                                 .total_updates = 100,
                                 .bootstrap = true,
-                                .slots = slots};
+                                .in_flight = in_flight};
     cm_test_trainer_open(&m->base, &c, backend, 1, config);
     for (int b = 0; b < BATCHES; b++)
         m->batch[b] = (cm_train_batch){.observation = made.numbers[b],
@@ -225,7 +226,7 @@ static void open_many(many *m, const char *backend, const cm_trainer_options *o,
 
 static void begin_many(many *m, int i) {
     ck_assert_int_eq(cm_trainer_stage(m->base.trainer, i, &m->batch[i]), CM_OK);
-    ck_assert_msg(cm_trainer_begin(m->base.trainer, i, &m->batch[i]) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_trainer_launch(m->base.trainer, i, &m->batch[i]) == CM_OK, "%s", cm_error_message());
 }
 
 /* The EMA, which every step changes, and the target network, which every third one does. */
@@ -235,7 +236,7 @@ START_TEST(values_that_targets_lean_on_are_those_of_one_batch_after_the_other_an
     many far, near;
     o.ema_bootstraps = _i == 0, o.chunk_rows = MANY; /* as on a device */
     make_many();
-    open_many(&far, "cuda", &o, SLOTS);
+    open_many(&far, "cuda", &o, IN_FLIGHT);
     open_many(&near, "ref", &o, 1);
     begin_many(&far, 0);
     for (int i = 0; i < BATCHES; i++) {
@@ -259,7 +260,7 @@ START_TEST(values_that_targets_lean_on_are_not_waited_for) {
     cm_train_report r;
     many m;
     make_many();
-    open_many(&m, "cuda", &o, SLOTS);
+    open_many(&m, "cuda", &o, IN_FLIGHT);
     cm_far_state.noted = 0;
     memset(cm_far_state.notes, 0, sizeof cm_far_state.notes);
     begin_many(&m, 0);
@@ -270,7 +271,7 @@ START_TEST(values_that_targets_lean_on_are_not_waited_for) {
     ck_assert_str_eq(cm_far_state.notes, ">>ppp<"     /* one value */
                                          ">>ppp.<"    /* 256 */
                                          ">>pppp.<"   /* 257 */
-                                         ".>>ppppp.<" /* 600, in a slot whose first batch is through */
+                                         ".>>ppppp.<" /* 600, in a place whose first batch is through */
                                          ".>pp.<"     /* none */
                                          ".");
     cm_test_trainer_close(&m.base);
@@ -287,8 +288,8 @@ START_TEST(a_batch_that_is_played_again_has_its_own_values) {
     for (int i = 0; i < MANY; i++) weights[i] = 1.0f;
     weights[4] = 3e38f;
     o.value_weight = o.policy_weight = 100; /* all is finite but the norm */
-    open_many(&alone, "cuda", &o, SLOTS);
-    open_many(&followed, "cuda", &o, SLOTS);
+    open_many(&alone, "cuda", &o, IN_FLIGHT);
+    open_many(&followed, "cuda", &o, IN_FLIGHT);
     alone.batch[3].weights = followed.batch[3].weights = weights;
     begin_many(&alone, 3);
     begin_many(&followed, 3);
@@ -304,15 +305,15 @@ START_TEST(a_batch_that_is_played_again_has_its_own_values) {
 }
 END_TEST
 
-START_TEST(no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not) {
+START_TEST(no_more_than_two_batches_are_launched_and_none_is_finished_that_was_not) {
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
-    open_fixture(&f, &o, SLOTS);
+    open_fixture(&f, &o, IN_FLIGHT);
     ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &r), CM_ERR_STATE);
     begin(&f, 0);
     begin(&f, 1);
-    ck_assert_int_eq(cm_trainer_begin(f.base.trainer, 2, &f.batch[2]), CM_ERR_STATE);
+    ck_assert_int_eq(cm_trainer_launch(f.base.trainer, 2, &f.batch[2]), CM_ERR_STATE);
     ck_assert_str_eq(cm_error_message(), "2 batches are being learnt from, finish one first");
     ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &r), CM_OK);
     ck_assert_int_eq(r.update, 0);
@@ -331,7 +332,7 @@ START_TEST(a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leave
     fixture f, g;
     float rewards[B * K] = {0};
     o.gradient_accumulation = 1 + _i;
-    open_fixture(&f, &o, SLOTS);
+    open_fixture(&f, &o, IN_FLIGHT);
     open_fixture(&g, &o, 1);
     const cm_train_batch good = f.batch[5];
     rewards[3 * K + 1] = NAN;
@@ -363,7 +364,7 @@ START_TEST(a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_
     weights[4] = 3e38f;
     o.value_weight = o.policy_weight = 1e6;
     for (int with = 0; with < 2; with++) {
-        open_fixture(&f, &o, SLOTS);
+        open_fixture(&f, &o, IN_FLIGHT);
         f.batch[0].weights = weights;
         ck_assert_int_eq(learn(&f, 0, 1 + with, &r), CM_ERR_NOT_FINITE);
         ck_assert_msg(strstr(cm_error_message(), "update 0: ") != NULL, "%s", cm_error_message());
@@ -381,12 +382,12 @@ int main(void) {
     tcase_add_checked_fixture(tc, set_late, end_each);
     tcase_add_loop_test(tc, batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other, 0, 3);
     tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
-    tcase_add_test(tc, the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for);
-    tcase_add_test(tc, every_slot_has_its_own_recording_which_never_changes);
+    tcase_add_test(tc, the_next_batch_is_sent_and_launched_before_the_last_one_is_waited_for);
+    tcase_add_test(tc, every_in_flight_batch_has_its_own_recording_which_never_changes);
     tcase_add_loop_test(tc, values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host, 0, 2);
     tcase_add_test(tc, values_that_targets_lean_on_are_not_waited_for);
     tcase_add_test(tc, a_batch_that_is_played_again_has_its_own_values);
-    tcase_add_test(tc, no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not);
+    tcase_add_test(tc, no_more_than_two_batches_are_launched_and_none_is_finished_that_was_not);
     tcase_add_loop_test(tc, a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace, 0, 2);
     tcase_add_test(tc, a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_its_place);
     suite_add_tcase(suite, tc);
