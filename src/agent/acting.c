@@ -21,7 +21,7 @@ struct cm_acting_shard {
     int32_t *played; /* moves whose sub-trees are kept; -1: none */
     bool is_kept;    /* the planner holds sub-trees of the last moves */
     bool env_failed; /* one of its environments did */
-    cm_acting_ends ends;
+    cm_truncation_bootstraps bootstraps;
     cm_acting_searched searched;
     double seconds; /* in the iteration that runs, of the worker that began with this one */
 };
@@ -63,7 +63,7 @@ static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, i
     t.explored = cm_arena_take(arena, n);
     t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
     t.played = cm_arena_take(arena, n * sizeof(int32_t));
-    cm_acting_ends_take(a, arena, rows, &t.ends);
+    cm_truncation_bootstraps_take(a, arena, rows, &t.bootstraps);
     if (s) *s = t;
 }
 
@@ -87,13 +87,14 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
     }
     CM_TRY(cm_agent_planner(a->config.agent, count, true, &s->planner));
     cm_planner_heed(s->planner, a->config.stop);
-    return cm_acting_ends_open(a, &s->ends);
+    return cm_truncation_bootstraps_open(a, &s->bootstraps);
 }
 
 static size_t planner_bytes(const cm_actor *a, int shard) {
     const cm_planner_config config = {.search = cm_agent_get_config(a->config.agent)->acting};
     const cm_acting_shard *s = &a->shards[shard];
-    return cm_planner_bytes(&config, s->planner) + (s->ends.few ? cm_planner_bytes(&config, s->ends.few) : 0);
+    return cm_planner_bytes(&config, s->planner) +
+           (s->bootstraps.few ? cm_planner_bytes(&config, s->bootstraps.few) : 0);
 }
 
 /* The first tells the size of the others: too many are refused before the host has no memory left. */
@@ -150,7 +151,7 @@ void cm_actor_destroy(cm_actor *a) {
     if (a->arena.base) {
         for (int i = 0; i < a->shard_count; i++) {
             cm_planner_destroy(a->shards[i].planner);
-            cm_planner_destroy(a->shards[i].ends.few);
+            cm_planner_destroy(a->shards[i].bootstraps.few);
         }
     }
     cm_vector_env_destroy(a->vector);
@@ -293,18 +294,18 @@ static cm_status check_turns(const cm_actor *a, const cm_acting_shard *s) {
 
 static bool is_cut(const cm_actor *a, int e) { return a->rows.truncated[e] && !a->rows.terminated[e]; }
 
-/* The ends of truncated episodes are on their way to their values; if many, they have them when this returns. */
+/* Truncation bootstraps are being searched; if they are many, they are known when this returns. */
 static cm_status search_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     int cut = 0;
     for (int i = 0; i < s->count; i++) cut += is_cut(a, s->first + i);
     if (cut == 0) return CM_OK;
-    const bool are_few = cm_acting_ends_expect(&s->ends, cut, s->planner);
+    const bool are_few = cm_truncation_bootstraps_expect(&s->bootstraps, cut, s->planner);
     for (int i = 0; i < s->count; i++)
-        if (is_cut(a, s->first + i)) cm_acting_ends_add(a, &s->ends, s->first + i, s->keys[i], step);
-    CM_TRY(cm_acting_ends_begin(&s->ends));
+        if (is_cut(a, s->first + i)) cm_truncation_bootstraps_add(a, &s->bootstraps, s->first + i, s->keys[i], step);
+    CM_TRY(cm_truncation_bootstraps_begin(&s->bootstraps));
     if (are_few) return CM_OK;
     s->is_kept = false; /* this search takes the place of the trees */
-    return cm_acting_ends_settle(a, &s->ends);
+    return cm_truncation_bootstraps_settle(a, &s->bootstraps);
 }
 
 /* A real end; others wait for their value. */
@@ -349,7 +350,7 @@ static cm_status ask_stop(const cm_actor *a) {
 
 static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     const uint64_t step = a->step + (uint64_t)t;
-    CM_TRY(cm_acting_ends_settle(a, &s->ends));
+    CM_TRY(cm_truncation_bootstraps_settle(a, &s->bootstraps));
     CM_TRY(cm_acting_end_search(s->planner, &s->searched));
     explore(a, s, step);
     CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
@@ -370,7 +371,7 @@ static cm_status run_shards(cm_actor *a, cm_acting_shard *shards, int count) {
         for (int i = 0; i < count; i++) {
             CM_TRY(end_step(a, &shards[i], t));
             CM_TRY(t + 1 < a->config.steps ? begin_step(a, &shards[i], t + 1)
-                                           : cm_acting_ends_settle(a, &shards[i].ends));
+                                           : cm_truncation_bootstraps_settle(a, &shards[i].bootstraps));
         }
     }
     return CM_OK;
@@ -400,13 +401,13 @@ static void count_ended(cm_actor *a) {
 }
 
 static void begin_counting(cm_acting_shard *s) {
-    s->searched = s->ends.searched = (cm_acting_searched){0, 0.0};
+    s->searched = s->bootstraps.searched = (cm_acting_searched){0, 0.0};
     s->seconds = 0.0;
 }
 
 static void add_counts(cm_actor *a, const cm_acting_shard *s) {
-    a->simulations += s->searched.simulations + s->ends.searched.simulations;
-    a->searching += s->searched.seconds + s->ends.searched.seconds;
+    a->simulations += s->searched.simulations + s->bootstraps.searched.simulations;
+    a->searching += s->searched.seconds + s->bootstraps.searched.seconds;
     a->seconds += s->seconds;
 }
 

@@ -1,5 +1,5 @@
-/* What the files of acting share: acting.c (creation and steps), acting_ends.c (values of truncated episodes' ends) and
- * acting_checkpoint.c (what is saved of it). */
+/* What the files of acting share: acting.c (creation and steps), truncation_bootstrap.c (values of truncated episodes'
+ * last observations) and acting_checkpoint.c (what is saved of it). */
 #ifndef CM_AGENT_ACTING_INTERNAL_H
 #define CM_AGENT_ACTING_INTERNAL_H
 
@@ -23,7 +23,7 @@ typedef struct cm_acting_searched {
 /* Truncated episodes of a shard whose last observations are searched: a few by a planner of their own, so that the
  * search of the shard's next step is on its way beside theirs; more, as where all episodes are equally long, by the
  * shard's. */
-typedef struct cm_acting_ends {
+typedef struct cm_truncation_bootstraps {
     int rows;             /* of a shard; 0: none are ever truncated */
     int count;            /* those that wait */
     cm_planner *few;      /* owned */
@@ -35,7 +35,7 @@ typedef struct cm_acting_ends {
     float *value;
     uint8_t *legal; /* [rows, A], NULL if every action always is */
     cm_acting_searched searched;
-} cm_acting_ends;
+} cm_truncation_bootstraps;
 
 struct cm_actor {
     cm_actor_config config;
@@ -67,16 +67,17 @@ struct cm_actor {
 /* acting.c: waits for a search that was begun, and adds it to what was searched. */
 cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) CM_MUST_USE;
 
-/* acting_ends.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */
-void cm_acting_ends_take(const cm_actor *actor, cm_arena *arena, int rows, cm_acting_ends *out);
-cm_status cm_acting_ends_open(const cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
-/* The `count` ends that are added next are searched by a planner of their own, if it has the room, else by `shard`'s,
- * which is idle until they are settled: false. */
-bool cm_acting_ends_expect(cm_acting_ends *ends, int count, cm_planner *shard);
-/* Takes down the end that an environment shows, before it is reset. */
-void cm_acting_ends_add(const cm_actor *actor, cm_acting_ends *ends, int environment, cm_key key, uint64_t step);
-cm_status cm_acting_ends_begin(cm_acting_ends *ends) CM_MUST_USE;
+/* truncation_bootstrap.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */
+void cm_truncation_bootstraps_take(const cm_actor *actor, cm_arena *arena, int rows, cm_truncation_bootstraps *out);
+cm_status cm_truncation_bootstraps_open(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
+/* The `count` observations that are added next are searched by a planner of their own, if it has the room, else by
+ * `shard`'s, which is idle until they are settled: false. */
+bool cm_truncation_bootstraps_expect(cm_truncation_bootstraps *bootstraps, int count, cm_planner *shard);
+/* Adds the last observation that an environment shows, before it is reset. */
+void cm_truncation_bootstraps_add(const cm_actor *actor, cm_truncation_bootstraps *bootstraps, int environment,
+                                  cm_key key, uint64_t step);
+cm_status cm_truncation_bootstraps_begin(cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
 /* Waits for what was begun and finishes the episodes in the replay: before their environments append another step. */
-cm_status cm_acting_ends_settle(const cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
+cm_status cm_truncation_bootstraps_settle(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
 
 #endif
