@@ -139,32 +139,32 @@ test-slurm: all ## scripts/slurm/train.sbatch under a real SLURM on two such hos
 	@scripts/slurm/try $(BUILD)/cumind
 
 #: ROUNDS=3             how often `make peers` measures each side
-PEERS := .venv-peers
+BASELINES := .venv-peers
 ROUNDS ?= 3
-$(PEERS)/ready: scripts/peers/requirements.txt
-	python3 -m venv $(PEERS)
-	$(PEERS)/bin/pip install -q -r $<
+$(BASELINES)/ready: scripts/peers/requirements.txt
+	python3 -m venv $(BASELINES)
+	$(BASELINES)/bin/pip install -q -r $<
 	@touch $@
 
 COMPARE = scripts/peers/compare.py --cumind $(BUILD)/cumind --programs $(BUILD) --rounds $(ROUNDS)
-peers: all $(BUILD)/map_tree $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
-	@$(PEERS)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
+peers: all $(BUILD)/map_tree $(BASELINES)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
+	@$(BASELINES)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
 
 #: COUNT=30             random searches and training steps that `make reference` draws; SEED=N: others
 COUNT ?= 30
 REFERENCE := $(BUILD)/reference
-reference: $(BUILD)/cumind $(PEERS)/ready ## draws games, searches, operations and training steps, has OpenSpiel, Gymnasium, mctx and JAX compute them, and runs those
+reference: $(BUILD)/cumind $(BASELINES)/ready ## draws games, searches, operations and training steps, has OpenSpiel, Gymnasium, mctx and JAX compute them, and runs those
 	$(Q)rm -rf $(REFERENCE)
-	@$(PEERS)/bin/python scripts/peers/environment_cases.py $(REFERENCE)/environments --seed $(or $(SEED),1)
-	@$(PEERS)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
-	@$(PEERS)/bin/python scripts/peers/operation_cases.py $(REFERENCE)/operations --seed $(or $(SEED),1)
-	@$(PEERS)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
+	@$(BASELINES)/bin/python scripts/peers/environment_cases.py $(REFERENCE)/environments --seed $(or $(SEED),1)
+	@$(BASELINES)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
+	@$(BASELINES)/bin/python scripts/peers/operation_cases.py $(REFERENCE)/operations --seed $(or $(SEED),1)
+	@$(BASELINES)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
 
-exact-values: all $(PEERS)/ready ## trains nine small environments in Python, each of a kind, and compares what agents say with values worked out by hand
-	@PATH="$(CURDIR)/$(PEERS)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
+exact-values: all $(BASELINES)/ready ## trains nine small environments in Python, each of a kind, and compares what agents say with values worked out by hand
+	@PATH="$(CURDIR)/$(BASELINES)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
 
-# The peer of the tree is our own C++: it needs no virtual environment.
+# The baseline of the tree is our own C++: it needs no virtual environment.
 $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stamp
 	$(call say,CXX,$@)
 	$(Q)g++ -std=c++17 -O3 -march=$(ARCH) -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Isrc $< -o $@

@@ -1,4 +1,4 @@
-"""Measures cumind against its peers on this machine, in turns (A-B-A-B), and prints the ratios of the medians.
+"""Measures cumind against its baselines on this machine, interleaved (A-B-A-B), and prints the ratios of the medians.
 
 usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|sizes|train|tree]
 """
@@ -17,7 +17,7 @@ TREE = ["--batch", "256", "--simulations", "50"]
 
 
 def rows():
-    """(name, key of the figure, what cumind runs, what the peer runs, ratio to reach) of every comparison. A figure in ns
+    """(name, key of the figure, what cumind runs, what the baseline runs, ratio to reach) of every comparison. A figure in ns
     is the better the smaller it is."""
     for actions, goal in ((2, 6.3), (7, 6.9), (18, 11.3), (82, 21.9)):
         size = [*TREE, "--actions", str(actions)]
@@ -48,15 +48,15 @@ def measure(command):
     return json.loads(done.stdout)
 
 
-def peer_command(peer, programs):
-    return [sys.executable, str(HERE / peer[0])] if peer[0].endswith(".py") else [str(pathlib.Path(programs) / peer[0])]
+def baseline_command(baseline, programs):
+    return [sys.executable, str(HERE / baseline[0])] if baseline[0].endswith(".py") else [str(pathlib.Path(programs) / baseline[0])]
 
 
 def medians(name, key, turns):
     """Of both sides. Searches of the tree alone have to be the same ones, which their mean depth shows."""
-    own, peer = turns[0]
-    if "mean_depth" in peer and abs(own["mean_depth"] - peer["mean_depth"]) > 1e-3:
-        sys.exit(f"compare.py: {name}: mean depth {own['mean_depth']}, but the peer's is {peer['mean_depth']}")
+    own, baseline = turns[0]
+    if "mean_depth" in baseline and abs(own["mean_depth"] - baseline["mean_depth"]) > 1e-3:
+        sys.exit(f"compare.py: {name}: mean depth {own['mean_depth']}, but the baseline's is {baseline['mean_depth']}")
     return (statistics.median(side[key] for side in sides) for sides in zip(*turns))
 
 
@@ -67,20 +67,20 @@ def main():
     parser.add_argument("--seconds", default="3")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="")
-    parser.add_argument("--programs", default="build", help="folder of the compiled peers")
+    parser.add_argument("--programs", default="build", help="folder of the compiled baselines")
     parser.add_argument("--json", default="")
     args = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
 
     results = []
-    print(f"{'comparison':<46} {'cumind':>12} {'peer':>12} {'ratio':>7} {'goal':>6}")
-    for name, key, own, peer, goal in rows():
+    print(f"{'comparison':<46} {'cumind':>12} {'baseline':>12} {'ratio':>7} {'goal':>6}")
+    for name, key, own, baseline, goal in rows():
         if not name.startswith(args.only):
             continue
         own = [args.cumind, "benchmark", *own, "--network", "plain", "--threads", str(args.threads), "--json"]
-        peer = [*peer_command(peer, args.programs), *peer[1:], "--seconds", args.seconds]
-        turns = [(measure(own), measure(peer)) for _ in range(args.rounds)]
+        baseline = [*baseline_command(baseline, args.programs), *baseline[1:], "--seconds", args.seconds]
+        turns = [(measure(own), measure(baseline)) for _ in range(args.rounds)]
         a, b = medians(name, key, turns)
         ratio = b / a if key.startswith("ns_") else a / b
         results.append({"comparison": name, "key": key, "cumind": a, "peer": b, "ratio": ratio, "goal": goal,

@@ -6,7 +6,7 @@
 #include "core/arena.h"
 #include "core/trace.h"
 
-/* What peers tell each other of an episode. */
+/* What ranks tell each other of an episode. */
 typedef struct record {
     double result;
     int32_t length, theirs;
@@ -18,15 +18,15 @@ struct cm_evaluator {
     cm_player *players[2]; /* the agent and, in games of two, its opponent; owned */
     cm_games games;        /* of all parts; owns its arrays, keeps no moves */
     size_t bytes;          /* of these arrays */
-    /* only with peers */
-    cm_evaluation_peers peers;
+    /* only with several ranks */
+    cm_evaluation_ranks ranks;
     record *told; /* [parts, most of a part] owned */
 };
 
 static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c, int parts) {
     const size_t n = (size_t)c->episodes, most = parts > 1 ? (n + (size_t)parts - 1) / (size_t)parts : 0;
     if (parts > 1) {
-        v->peers = *c->peers;
+        v->ranks = *c->ranks;
         CM_TRY(cm_alloc(&v->told, (size_t)parts * most, sizeof *v->told, "evaluation"));
     }
     CM_TRY(cm_alloc(&v->games.result, n, sizeof *v->games.result, "evaluation"));
@@ -57,12 +57,12 @@ static cm_match_shape shape_of(const cm_evaluator_config *c, int parts) {
 static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
     static const cm_opponent uniform = {.kind = CM_OPPONENT_RANDOM};
     const cm_opponent *opponent = c->opponent ? c->opponent : &uniform;
-    const int parts = c->peers ? c->peers->parts : 1;
+    const int parts = c->ranks ? c->ranks->parts : 1;
     v->env = c->env;
     cm_match_config match = {.env = c->env,
                              .pool = c->pool,
                              .games = c->episodes,
-                             .part = c->peers ? c->peers->part : 0,
+                             .part = c->ranks ? c->ranks->part : 0,
                              .parts = parts,
                              .shape = shape_of(c, parts),
                              .tally = c->tally,
@@ -116,8 +116,8 @@ static void put(cm_evaluator *v, int episode, const record *r) {
 /* The episodes of all parts, in the order of their numbers. */
 static cm_status merge(cm_evaluator *v, int episodes) {
     const cm_games *own = cm_match_games(v->match);
-    const int parts = v->told ? v->peers.parts : 1, most = (episodes + parts - 1) / parts;
-    record *mine = v->told ? v->told + (size_t)v->peers.part * (size_t)most : NULL; /* NULL: they are all */
+    const int parts = v->told ? v->ranks.parts : 1, most = (episodes + parts - 1) / parts;
+    record *mine = v->told ? v->told + (size_t)v->ranks.part * (size_t)most : NULL; /* NULL: they are all */
     for (int i = 0; i < own->count; i++) {
         const record r = {own->result[i], own->length[i], own->theirs[i]};
         if (mine)
@@ -127,7 +127,7 @@ static cm_status merge(cm_evaluator *v, int episodes) {
     }
     v->games.count = episodes;
     if (!mine) return CM_OK;
-    CM_TRY(v->peers.gather(v->peers.context, mine, (size_t)most * sizeof *mine, v->told));
+    CM_TRY(v->ranks.gather(v->ranks.context, mine, (size_t)most * sizeof *mine, v->told));
     for (int i = 0; i < episodes; i++) put(v, i, &v->told[(size_t)(i % parts) * (size_t)most + (size_t)(i / parts)]);
     return CM_OK;
 }
@@ -147,7 +147,7 @@ cm_status cm_evaluator_run(cm_evaluator *v, int episodes, uint64_t seed, double 
     CM_TRACE_BEGIN("evaluate");
     cm_status status = cm_match_run(v->match, episodes, seed, 0);
     CM_TRACE_END();
-    if (v->told) status = v->peers.agree(v->peers.context, status);
+    if (v->told) status = v->ranks.agree(v->ranks.context, status);
     const bool is_broken = status == CM_ERR_INTERRUPTED;
     if (!is_broken) CM_TRY(status);
     CM_TRY(merge(v, episodes));

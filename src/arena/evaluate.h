@@ -19,14 +19,14 @@ typedef struct cm_evaluator cm_evaluator;
 
 /* Processes that play one evaluation together: each calls cm_evaluator_run with the same numbers, plays its part of the
  * episodes and knows the results of all. */
-typedef struct cm_evaluation_peers {
+typedef struct cm_evaluation_ranks {
     int part, parts; /* number of this process, and how many there are */
     /* all[parts, bytes] <- what each has at mine[bytes], by its number */
     cm_status (*gather)(void *context, const void *mine, size_t bytes, void *all);
     /* `status` of this process; returned on all, with its message, is the first by their numbers that is not CM_OK */
     cm_status (*agree)(void *context, cm_status status);
     void *context; /* borrowed */
-} cm_evaluation_peers;
+} cm_evaluation_ranks;
 
 /* All borrowed, for as long as the evaluator lives; `opponent` for the call alone. */
 typedef struct cm_evaluator_config {
@@ -38,7 +38,7 @@ typedef struct cm_evaluator_config {
     const cm_opponent *opponent; /* whom the agent meets in a game of two, never a CM_OPPONENT_AGENT; NULL: random    */
     const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
     cm_tally *tally;             /* is added to as episodes go on; NULL: not                                     */
-    const cm_evaluation_peers *peers; /* for the call alone; NULL: this process plays all episodes                    */
+    const cm_evaluation_ranks *ranks; /* for the call alone; NULL: this process plays all episodes                    */
 } cm_evaluator_config;
 
 /* Takes all memory. The caller owns it. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; those of the opponent's player. */
@@ -46,8 +46,8 @@ cm_status cm_evaluator_create(const cm_evaluator_config *config, cm_evaluator **
 void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
- * 100,000 steps. returns[episodes] may be NULL. Errors: those of search and environment, of which peers all have the
- * same one; CM_ERR_INTERRUPTED once `stop` was asked (of a peer: when the others have played theirs), and then *out and
+ * 100,000 steps. returns[episodes] may be NULL. Errors: those of search and environment, of which ranks all have the
+ * same one; CM_ERR_INTERRUPTED once `stop` was asked (of a rank: when the others have played theirs), and then *out and
  * `returns` are of those that count of the episodes that have ended: out->episodes of them, which may be 0. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;

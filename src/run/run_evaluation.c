@@ -56,7 +56,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, int rows, cm_evaluato
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     cm_comm *comm = run->session->comm;
-    const cm_evaluation_peers peers = {
+    const cm_evaluation_ranks ranks = {
         .part = comm->rank, .parts = comm->size, .gather = gather, .agree = agree, .context = comm};
     CM_TRY(parse_opponent(run, &opponent));
     const cm_evaluator_config config = {.agent = run->evaluation_agent,
@@ -66,7 +66,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, int rows, cm_evaluato
                                         .rows = rows,
                                         .opponent = &opponent,
                                         .stop = &run->halt,
-                                        .peers = &peers};
+                                        .ranks = &ranks};
     cm_status status = cm_evaluator_create(&config, out);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
