@@ -147,7 +147,7 @@ $(REHEARSAL)/test_recorded: $(BUILD)/tests/trainer/test_recorded
 $(BUILD)/tests/run/test_rehearsal: | $(REHEARSED)
 $(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(abspath $(REHEARSAL))\"
 
-# The operations of the cuda backend run on the CPU in these tests: their host code, and kernels by way of lanes.c.
+# The operations of the cuda backend run on the CPU in these tests: their host code, and kernels via lanes.c.
 CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*/*.c))) \
     $(BUILD)/tests/backend/cuda/cuda_cpu.o
 $(filter $(BUILD)/tests/backend/cuda/ops/% $(BUILD)/tests/backend/cuda/fused/%,$(TEST_BIN)) $(BUILD)/tests/backend/test_nonfinite: $(CUDA_OPS_OBJ)

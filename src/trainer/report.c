@@ -185,7 +185,7 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
 
 bool cm_trainer_has_loss(const cm_trainer *trainer, cm_loss loss) { return trainer->unroll[0].loss[loss].is_recorded; }
 
-/* Column k of out[rows, columns, width] <- a variable [rows, width], by way of scratch. */
+/* Column k of out[rows, columns, width] <- a variable [rows, width], via scratch. */
 static cm_status read_column(const cm_pass *pass, cm_var var, int k, const int size[3], float *scratch, float *out) {
     const int rows = size[0], columns = size[1], width = size[2];
     CM_TRY(cm_pass_read(pass, var, scratch));

@@ -158,7 +158,7 @@ static void observe_nan(const cm_env_params *params, const void *rules, float *o
     observation[2] = NAN;
 }
 
-/* It would get into weights by way of the replay. */
+/* It would get into weights via the replay. */
 START_TEST(an_observation_that_is_not_finite_is_named) {
     scene s;
     open_scene(&s, "env_name=CartPole-v1", "policy=muzero", "threads=2");

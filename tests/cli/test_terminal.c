@@ -306,7 +306,7 @@ START_TEST(what_goes_wrong_is_told_in_lines_that_break_between_words) {
 }
 END_TEST
 
-/* Its line of progress comes from the first of them, by way of two pipes; a pipe gets lines, as without ranks. */
+/* Its line of progress comes from the first of them, via two pipes; a pipe gets lines, as without ranks. */
 START_TEST(several_ranks_draw_the_line_of_progress_of_one) {
     static const char line[] = "train --num-devices 2 --oversubscribe --run ranks-%d" SMALL;
     char command[512];

@@ -20,7 +20,7 @@ const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 static size_t sums; /* over ranks, of gradients */
 
-/* By way of the host, over MPI. */
+/* Via the host, over MPI. */
 static cm_status sum_far(cm_comm *comm, void *queue, float *data, size_t n) {
     (void)queue;
     sums++;

@@ -1,5 +1,5 @@
 /* In the place of libnccl.so.2: ranks of one machine, on devices whose memory is the host's under addresses of its own
- * (support/far.h), sum and gather by way of memory that they share, piece by piece, at once. */
+ * (support/far.h), sum and gather via memory that they share, piece by piece, at once. */
 #include "distributed/nccl.h"
 
 #include <fcntl.h>

@@ -332,7 +332,7 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
 }
 END_TEST
 
-/* What joining takes is not taken by way of the device: it is planned for, and no part of what is compared. */
+/* What joining takes is not taken via the device: it is planned for, and no part of what is compared. */
 START_TEST(a_plan_of_ranks_that_are_joined_has_a_row_for_that) {
     char text[8192];
     cm_run_result result;

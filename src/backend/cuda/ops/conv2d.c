@@ -340,7 +340,7 @@ static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspac
     return cm_column_sums_run(stream, call, &sums, workspace);
 }
 
-/* One gradient: its convolution of a and b, by way of 16 bits if that is the type of computation. */
+/* One gradient: its convolution of a and b, via 16 bits if that is the type of computation. */
 static cm_status run_gradient(cm_stream *stream, const cm_call *call, int which, const void *a, const void *b) {
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *to = which == DX ? CM_ARG(call, conv2d_backward, dx) : CM_ARG(call, conv2d_backward, dweight);
