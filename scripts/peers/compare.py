@@ -52,12 +52,12 @@ def baseline_command(baseline, programs):
     return [sys.executable, str(HERE / baseline[0])] if baseline[0].endswith(".py") else [str(pathlib.Path(programs) / baseline[0])]
 
 
-def medians(name, key, turns):
+def medians(name, key, rounds):
     """Of both sides. Searches of the tree alone have to be the same ones, which their mean depth shows."""
-    own, baseline = turns[0]
+    own, baseline = rounds[0]
     if "mean_depth" in baseline and abs(own["mean_depth"] - baseline["mean_depth"]) > 1e-3:
         sys.exit(f"compare.py: {name}: mean depth {own['mean_depth']}, but the baseline's is {baseline['mean_depth']}")
-    return (statistics.median(side[key] for side in sides) for sides in zip(*turns))
+    return (statistics.median(side[key] for side in sides) for sides in zip(*rounds))
 
 
 def main():
@@ -80,11 +80,11 @@ def main():
             continue
         own = [args.cumind, "benchmark", *own, "--network", "plain", "--threads", str(args.threads), "--json"]
         baseline = [*baseline_command(baseline, args.programs), *baseline[1:], "--seconds", args.seconds]
-        turns = [(measure(own), measure(baseline)) for _ in range(args.rounds)]
-        a, b = medians(name, key, turns)
+        rounds = [(measure(own), measure(baseline)) for _ in range(args.rounds)]
+        a, b = medians(name, key, rounds)
         ratio = b / a if key.startswith("ns_") else a / b
         results.append({"comparison": name, "key": key, "cumind": a, "peer": b, "ratio": ratio, "goal": goal,
-                        "turns": [[side[key] for side in sides] for sides in turns]})
+                        "turns": [[side[key] for side in sides] for sides in rounds]})
         print(f"{name:<46} {a:>12,.0f} {b:>12,.0f} {ratio:>6.2f}x {goal:>5.1f}x", flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps({"threads": args.threads, "results": results}, indent=2) + "\n")

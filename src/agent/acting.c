@@ -102,22 +102,23 @@ static cm_status open_shards(cm_actor *a, int rows) {
     for (int i = 0; i < a->shard_count; i++) {
         int first = i * rows, left = a->config.environments - first;
         CM_TRY(open_shard(a, &a->shards[i], first, left < rows ? left : rows));
-        if (i == 0 && !a->in_turns)
+        if (i == 0 && !a->double_buffers)
             CM_TRY(cm_memory_check((double)(a->shard_count - 1) * (double)planner_bytes(a, 0), "search trees"));
     }
     return CM_OK;
 }
 
-/* Where searches are made on a device two halves take turns, from as many environments on as are worth two searches. */
+/* Where searches are made on a device self-play is double-buffered: two halves, from as many environments on as are
+ * worth two searches. */
 static int shard_rows(const cm_actor *a) {
     const int count = a->config.environments;
-    if (!a->in_turns) return cm_agent_shard_rows(count, false);
-    return a->config.at_once || count < CM_TURNS_FROM ? count : (count + 1) / 2;
+    if (!a->double_buffers) return cm_agent_shard_rows(count, false);
+    return a->config.at_once || count < CM_DOUBLE_BUFFERS_FROM ? count : (count + 1) / 2;
 }
 
 static cm_status open_actor(cm_actor *a) {
     const cm_actor_config *c = &a->config;
-    a->in_turns = cm_agent_is_on_device(c->agent, true);
+    a->double_buffers = cm_agent_is_on_device(c->agent, true);
     const int rows = shard_rows(a);
     a->shard_count = (c->environments + rows - 1) / rows;
     CM_TRY(take_memory(a, &c->env->spec, rows));
@@ -381,7 +382,7 @@ static cm_status run_task(void *context, int task, int worker) {
     (void)worker;
     cm_actor *a = context;
     const double began = cm_clock_seconds();
-    const cm_status status = run_shards(a, &a->shards[task], a->in_turns ? a->shard_count : 1);
+    const cm_status status = run_shards(a, &a->shards[task], a->double_buffers ? a->shard_count : 1);
     a->shards[task].seconds = cm_clock_seconds() - began;
     return status;
 }
@@ -416,7 +417,7 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     a->temperature = temperature;
     a->random_moves = random_moves;
     for (int i = 0; i < a->shard_count; i++) begin_counting(&a->shards[i]);
-    cm_status status = cm_pool_run(a->config.pool, a->in_turns ? 1 : a->shard_count, run_task, a);
+    cm_status status = cm_pool_run(a->config.pool, a->double_buffers ? 1 : a->shard_count, run_task, a);
     if (status == CM_OK) {
         a->step += (uint64_t)a->config.steps;
         count_ended(a);

@@ -1,10 +1,10 @@
 /* Self-play: E environments act with an agent and write what happens into a replay.
  *
  * Environments are divided into shards (cm_agent_shard_rows); one worker plays a shard through all steps of an
- * iteration. Where searches are made on a device the shards are two halves of the environments (all of them, below
- * CM_TURNS_FROM) that one worker plays in turns: while a search of one is on its way, the environments of the other
- * move and their steps go to the replay. Noise and moves of an environment depend on (seed, number of the environment,
- * step) alone, so threads change nothing.
+ * iteration. Where searches are made on a device self-play is double-buffered: the shards are two halves of the
+ * environments (all of them, below CM_DOUBLE_BUFFERS_FROM) that one worker interleaves. While the device searches for
+ * one half, the environments of the other move and their steps go to the replay. Noise and moves of an environment
+ * depend on (seed, number of the environment, step) alone, so threads change nothing.
  *
  * A truncated episode is bootstrapped with the value of a search at its last observation, beside the search of the next
  * step if there are few (truncation_bootstrap.c).
@@ -27,7 +27,7 @@ extern "C" {
 
 enum {
     CM_RECENT_EPISODES = 32,
-    CM_TURNS_FROM = 128, /* environments: a half of fewer is no faster to search than all */
+    CM_DOUBLE_BUFFERS_FROM = 128, /* environments: a half of fewer is no faster to search than all */
 };
 
 typedef struct cm_actor_config {

@@ -43,7 +43,7 @@ void cm_board_cell_name(int cell, int columns, char *text, size_t size);
 void cm_name_pick(char *text, size_t size, const char *name); /* copies a name, cut to size */
 
 /* For `check` of a row: whether the stones of two players, one bit each, are on different bits of `cells`, and as many
- * as those who moved in turns, player 0 first, put there in `steps` moves. Errors: CM_ERR_INPUT. */
+ * as the two who alternate, player 0 first, put there in `steps` moves. Errors: CM_ERR_INPUT. */
 cm_status cm_board_check_stones(uint64_t first, uint64_t second, uint64_t cells, int steps) CM_MUST_USE;
 
 /* The same of an episode: whether it has ended just where its game is over. */

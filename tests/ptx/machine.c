@@ -1,4 +1,4 @@
-/* Runs a launch: its blocks one after the other, their threads in turns. */
+/* Runs a launch: its blocks one after the other, their threads interleaved. */
 #include "ptx/machine.h"
 
 #include <stdarg.h>

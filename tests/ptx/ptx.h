@@ -2,10 +2,10 @@
  *
  * A thread runs until it comes to where threads meet: bar.sync for all threads of a block, shfl.sync and bar.warp.sync
  * for those of the mask, mma.sync and what warp groups do (wgmma) for a warp. The blocks of a launch run one after the
- * other, the warps of a block in turns, from the first to the last or the other way round. Lanes of a warp that are at
- * the same instruction run it together, those that are behind ahead of the others: results must not depend on it, and
- * where they could it is a race. What a device would do
- * without a word, or not do for ever, ends the launch with one line that says which thread did it, and where:
+ * other, the warps of a block interleaved, from the first to the last or the other way round. Lanes of a warp that are
+ * at the same instruction run it together, those that are behind ahead of the others: results must not depend on it,
+ * and where they could it is a race. What a device would do without a word, or not do for ever, ends the launch with
+ * one line that says which thread did it, and where:
  *
  *     threads that do not come to a meeting: because they have ended, have another mask or another instruction
  *     reads and writes across the end of memory that a block shares, that is a thread's own, or of arguments; at

@@ -1,5 +1,5 @@
-/* The kernels of a search on the CPU: those that a GPU runs, root by root, forwards and backwards in turns. Memory may
- * be the host's or that of the far device (far.h). */
+/* The kernels of a search on the CPU: those that a GPU runs, root by root, forwards and backwards alternately. Memory
+ * may be the host's or that of the far device (far.h). */
 #ifndef TESTS_SUPPORT_TREE_CPU_H
 #define TESTS_SUPPORT_TREE_CPU_H
 

@@ -1,5 +1,5 @@
 /* The simulations of a search as one kernel. Roots need nothing of each other: a block takes those of a tile of rows
- * through all simulations, in turns as rows of the model's passes (backend/cuda/fused/row_pass.h) and as trees
+ * through all simulations, alternately as rows of the model's passes (backend/cuda/fused/row_pass.h) and as trees
  * (mcts/cuda/tree.h). A meeting of the block stands where a launch ended, and weights that have a place in the block's
  * memory are read from the device's once for all simulations. */
 #ifndef CM_AGENT_CUDA_SIMULATIONS_H

@@ -9,8 +9,8 @@
  * and they meet in the functions below, which all lanes must call in the same order. So the sums of a kernel have a
  * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
  * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run
- * lanes in turns, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also meet warp
- * by warp (cm_lanes_part), each warp as often as it likes.
+ * lanes interleaved, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also meet
+ * warp by warp (cm_lanes_part), each warp as often as it likes.
  *
  * Memory. Between two meetings lanes run in any order, also those of a warp. So what one lane writes another may read,
  * or write, only behind a meeting, and what one lane has read another may write only behind a meeting: the functions

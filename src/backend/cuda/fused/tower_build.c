@@ -84,7 +84,7 @@ static bool fits(const cm_tower_args *args, int channels, const cm_ops_limits *l
     return cm_tower_places_of(args).tiles <= CM_TOWER_TILES && cm_tower_bytes(args, channels) <= limits->block_bytes;
 }
 
-/* What all blocks take, in turns of all multiprocessors: a tile is as much as the rest of a layer. */
+/* What all blocks take, wave by wave over all multiprocessors: a tile is as much as the rest of a layer. */
 static int64_t cost_of(const cm_tower_args *args, const cm_ops_limits *limits) {
     const int64_t at_once = (int64_t)limits->multiprocessors * args->share;
     return (args->boards + at_once - 1) / at_once * (cm_tower_places_of(args).tiles + 1);

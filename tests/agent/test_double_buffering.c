@@ -1,5 +1,5 @@
-/* Self-play where searches are made on a device: halves of the environments in turns, whose bits are those of shards on
- * the host. The arithmetic is that of ref on both sides. */
+/* Self-play where searches are made on a device: interleaved halves of the environments, whose bits are those of shards
+ * on the host. The arithmetic is that of ref on both sides. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +59,14 @@ static void expect_equal(const scene *a, const scene *b) {
 static const struct {
     const char *settings;
     int environments;
-} tasks[] = {{"env_name=CartPole-v1", CM_TURNS_FROM - 1},
-             {"env_name=CartPole-v1", CM_TURNS_FROM},
-             {"env_name=CartPole-v1", CM_TURNS_FROM + 1},
-             {"env_name=tictactoe policy=gumbel_muzero", CM_TURNS_FROM},
-             {"env_name=tictactoe num_sampled_actions=4", CM_TURNS_FROM + 5}};
+} tasks[] = {{"env_name=CartPole-v1", CM_DOUBLE_BUFFERS_FROM - 1},
+             {"env_name=CartPole-v1", CM_DOUBLE_BUFFERS_FROM},
+             {"env_name=CartPole-v1", CM_DOUBLE_BUFFERS_FROM + 1},
+             {"env_name=tictactoe policy=gumbel_muzero", CM_DOUBLE_BUFFERS_FROM},
+             {"env_name=tictactoe num_sampled_actions=4", CM_DOUBLE_BUFFERS_FROM + 5}};
 
 /* Episodes end by the limit, too: those ends are searched. */
-START_TEST(halves_in_turns_play_what_shards_of_the_host_play) {
+START_TEST(double_buffered_halves_play_what_shards_of_the_host_play) {
     scene near, far;
     cm_actor_counts counts, of_far;
     open_side(&near, "ref", tasks[_i].settings, tasks[_i].environments, MOST_STEPS);
@@ -75,7 +75,8 @@ START_TEST(halves_in_turns_play_what_shards_of_the_host_play) {
     for (int i = 0; i < 3; i++) {
         const size_t searches = cm_far_state.searches;
         scene_act(&near), scene_act(&far);
-        ck_assert_uint_ge(cm_far_state.searches - searches, (tasks[_i].environments < CM_TURNS_FROM ? 1 : 2) * STEPS);
+        ck_assert_uint_ge(cm_far_state.searches - searches,
+                          (tasks[_i].environments < CM_DOUBLE_BUFFERS_FROM ? 1 : 2) * STEPS);
     }
     expect_equal(&near, &far);
     cm_actor_count(near.actor, &counts);
@@ -93,11 +94,12 @@ END_TEST
 static const struct {
     int environments, max_steps;
     const char *notes;
-} orders[] = {{CM_TURNS_FROM, 0, ">>=>=>=>=>=>=>=>=>=="}, /* two searches are on their way when one is waited for */
-              {8, 0, ">=>=>=>=>="},
-              {8, 2, ">=>=>>==>=>>=="},   /* ends, at the second and the fourth step, beside the search of the next */
-              {8, STEPS, ">=>=>=>=>=>="}, /* but for the last step */
-              {CM_TURNS_FROM - 1, 2, ">=>=>=>=>=>=>="}}; /* many ends are searched at once, before the next step */
+} orders[] = {
+    {CM_DOUBLE_BUFFERS_FROM, 0, ">>=>=>=>=>=>=>=>=>=="}, /* two searches are on their way when one is waited for */
+    {8, 0, ">=>=>=>=>="},
+    {8, 2, ">=>=>>==>=>>=="},   /* ends, at the second and the fourth step, beside the search of the next */
+    {8, STEPS, ">=>=>=>=>=>="}, /* but for the last step */
+    {CM_DOUBLE_BUFFERS_FROM - 1, 2, ">=>=>=>=>=>=>="}}; /* many ends are searched at once, before the next step */
 
 START_TEST(while_one_search_is_on_its_way_the_host_goes_on) {
     scene far;
@@ -143,7 +145,8 @@ int main(void) {
     TCase *tests = tcase_create("turns");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, halves_in_turns_play_what_shards_of_the_host_play, 0, sizeof tasks / sizeof *tasks);
+    tcase_add_loop_test(tests, double_buffered_halves_play_what_shards_of_the_host_play, 0,
+                        sizeof tasks / sizeof *tasks);
     tcase_add_loop_test(tests, while_one_search_is_on_its_way_the_host_goes_on, 0, sizeof orders / sizeof *orders);
     tcase_add_test(tests, weights_that_are_copied_on_the_device_are_those_that_the_host_sets);
     return cm_test_main(suite);
