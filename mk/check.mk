@@ -78,7 +78,7 @@ $(ONEDNN3)/include/dnnl.h:
 	$(ONEDNN3)/bin/pip install -q onednn-devel-cpu-gomp==2023.2.0
 
 check-onednn3: ONLY ?= backend network trainer agent
-check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_stretches backend/cuda/fused/test_cuda_row_pass
+check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_pass
 check-onednn3: $(ONEDNN3)/include/dnnl.h ## builds with oneDNN v3 and runs the tests of arithmetic
 	+@$(SUBMAKE) DNNL_ROOT=$(ONEDNN3) BUILD=$(BUILD)/onednn3 CFLAGS=-O1 KERNEL_FLAGS=-O3 WERROR=$(WERROR) ONLY='$(ONLY)' EXCEPT='$(EXCEPT)' test
 
@@ -179,9 +179,9 @@ KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(filter %/test_cud
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_pass stretches towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_pass segments towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
 	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
-	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
+	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_stretches.c or test_cuda_towers.c,
+# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_segments.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
-# OBJECTS, ROW_OBJECTS, STRETCH_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
+# OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
 # kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -479,7 +479,7 @@ build() {
     compile tests/support/tree_cpu.c tree &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
-        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $STRETCH_OBJECTS $LIBS -o "$WORK/stretches" &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $SEGMENT_OBJECTS $LIBS -o "$WORK/segments" &&
         "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search" &&
         compile tests/agent/simulations_cpu.c whole &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" "$WORK/whole.o" $SIMULATIONS_OBJECTS $LIBS -o "$WORK/simulations"
@@ -502,8 +502,8 @@ is_killed() {
     if [[ $stem = all || $stem = row_* ]]; then
         by=cuda_row_pass
         timeout 100 "$WORK/rows" >/dev/null 2>&1 || return 0
-        by=cuda_stretches
-        timeout 100 "$WORK/stretches" >/dev/null 2>&1 || return 0
+        by=cuda_segments
+        timeout 100 "$WORK/segments" >/dev/null 2>&1 || return 0
     fi
     if [[ $stem = all || $stem = row_* || ${changed:-} = agent/* ]]; then
         by=simulations

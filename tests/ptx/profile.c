@@ -27,7 +27,7 @@ typedef struct link {
  * accesses stay behind the writes before them, and writes behind accesses. */
 typedef struct pace {
     uint64_t clock;             /* all so far are issued */
-    uint64_t first, count;      /* when the stretch began, its instructions */
+    uint64_t first, count;      /* when the straight run began, its instructions */
     uint64_t at, write, access; /* when the last one was issued, the last write, the last access */
     uint64_t product;           /* when tensor cores are done with what they have of its warp */
     uint32_t tail;              /* of links */
@@ -167,14 +167,14 @@ static bool is_barrier(const ptx_instruction *i) {
            i->run == ptx_wait_for_copies || i->run == ptx_wait_for_all_copies || i->run == ptx_fence;
 }
 
-static bool ends_stretch(const ptx_instruction *i) {
+static bool ends_straight_run(const ptx_instruction *i) {
     return i->run == ptx_branch || i->run == ptx_call || i->run == ptx_return || is_barrier(i);
 }
 
 void ptx_profile_issue(thread *t, const ptx_instruction *i) {
     pace *of = &t->block->profile->of[t->index];
     const bool reads = i->run == ptx_load && i->space != PTX_PARAM, writes = i->run == ptx_store;
-    uint64_t at = ends_stretch(i) ? of->clock : of->first;
+    uint64_t at = ends_straight_run(i) ? of->clock : of->first;
     for (int k = i->writes; k < i->operands; k++) wait_for(t, i->o[k], &at);
     if (i->is_guarded) wait_for(t, i->guard, &at);
     if (reads || writes) at = later(at, writes ? of->access : of->write);
@@ -184,7 +184,7 @@ void ptx_profile_issue(thread *t, const ptx_instruction *i) {
     of->at = at;
     if (writes) of->write = at;
     if (reads || writes) of->access = later(of->access, at);
-    if (ends_stretch(i)) of->first = clock, of->count = 0;
+    if (ends_straight_run(i)) of->first = clock, of->count = 0;
     count_instruction(t, i);
 }
 

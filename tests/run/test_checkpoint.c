@@ -303,7 +303,7 @@ static void damage(const char *name, off_t at, const void *bytes, size_t size) {
 static const struct damage_case {
     const char *file;
     off_t at;
-    const char *bytes; /* NULL: truncate (or stretch) */
+    const char *bytes; /* NULL: truncate (or lengthen) */
     size_t size;
     const char *says;
 } damages[] = {

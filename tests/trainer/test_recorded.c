@@ -1,5 +1,5 @@
-/* Updates that a GPU replays as graphs, with branches for the gradients of parameters and one launch for stretches of
- * rows, against the same calls one by one in their order. */
+/* Updates that a GPU replays as graphs, with branches for the gradients of parameters and one launch for each fused
+ * segment, against the same calls one by one in their order. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,11 +46,11 @@ START_TEST(replayed_updates_give_the_bits_of_calls_in_order) {
 }
 END_TEST
 
-/* ---- stretches ---- */
+/* ---- segments ---- */
 
 enum { ROWS = 37 };
 
-static void compare_stretches(cm_backend *backend, int kind, cm_dtype type, float tolerance) {
+static void compare_segments(cm_backend *backend, int kind, cm_dtype type, float tolerance) {
     cm_test_unrolled want, got;
     cm_test_unrolled_open(&want, backend, kind, type, ROWS);
     cm_test_unrolled_open(&got, backend, kind, type, ROWS);
@@ -64,11 +64,11 @@ static void compare_stretches(cm_backend *backend, int kind, cm_dtype type, floa
 }
 
 /* Of a kind of network. */
-START_TEST(replayed_stretches_leave_what_their_calls_leave) {
+START_TEST(replayed_segments_leave_what_their_calls_leave) {
     cm_backend *backend = open_cuda(_i);
     if (!backend) return;
-    compare_stretches(backend, _i, CM_F32, 1e-3f);
-    if (backend->native[CM_BF16]) compare_stretches(backend, _i, CM_BF16, 5e-2f);
+    compare_segments(backend, _i, CM_F32, 1e-3f);
+    if (backend->native[CM_BF16]) compare_segments(backend, _i, CM_BF16, 5e-2f);
     cm_backend_close(backend);
 }
 END_TEST
@@ -79,9 +79,9 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, replayed_updates_give_the_bits_of_calls_in_order, 0, CM_TEST_UPDATE_KINDS);
     suite_add_tcase(suite, tests);
-    TCase *stretches = tcase_create("stretches"); /* scripts/gpu_sanitize runs them under compute-sanitizer */
-    tcase_set_timeout(stretches, 120);
-    tcase_add_loop_test(stretches, replayed_stretches_leave_what_their_calls_leave, 0, CM_TEST_UPDATE_KINDS);
-    suite_add_tcase(suite, stretches);
+    TCase *segments = tcase_create("segments"); /* scripts/gpu_sanitize runs them under compute-sanitizer */
+    tcase_set_timeout(segments, 120);
+    tcase_add_loop_test(segments, replayed_segments_leave_what_their_calls_leave, 0, CM_TEST_UPDATE_KINDS);
+    suite_add_tcase(suite, segments);
     return cm_test_main(suite);
 }

@@ -251,7 +251,7 @@ static bool is_wide(const cm_call *call) {
     return true;
 }
 
-/* Of a stretch of one that trains alone. */
+/* Of a fused segment of one that trains alone. */
 static bool add_backward(cm_row_places *all, const cm_call *call) {
     switch (call->op) {
     case CM_OP_scale_add: return add_scale_add(all, call);
@@ -275,9 +275,10 @@ static bool add_inference(cm_row_places *all, const cm_call *call) {
     }
 }
 
-/* Of a stretch of one that infers. Rows by number are not in it: others may have scattered in front of a measurement.
+/* Of a fused segment of one that infers. Rows by number are not in it: others may have scattered in front of a
+ * measurement.
  */
-static bool add_of_stretch(cm_row_places *all, const cm_call *call) {
+static bool add_of_segment(cm_row_places *all, const cm_call *call) {
     return call->op == CM_OP_batch_norm_inference && add_batch_norm(all, call);
 }
 
@@ -293,7 +294,7 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
     default:
         return !all->shows          ? add_inference(all, call)
                : !all->pass->infers ? add_backward(all, call)
-                                    : add_of_stretch(all, call);
+                                    : add_of_segment(all, call);
     }
 }
 

@@ -65,7 +65,7 @@ uint64_t cm_row_digest(const cm_row_pass_args *args) {
 }
 
 static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64, pass->work ? "pass" : "stretch",
+    snprintf(key, CM_CHOICE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64, pass->work ? "pass" : "segment",
              (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps, cm_row_digest(args));
 }
 
@@ -76,7 +76,7 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
     char key[CM_CHOICE_KEY_BYTES];
     int winner = 0;
     name_pass(pass, args, key);
-    if (pass->work) CM_TRY(number_rows(stream, pass)); /* a stretch has no such calls */
+    if (pass->work) CM_TRY(number_rows(stream, pass)); /* a fused segment has no such calls */
     CM_TRY(cm_ops_choose(stream, key, rival, 2, &winner));
     *one = winner == 1;
     return CM_OK;
@@ -87,7 +87,7 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
 /* Clocks of a step of one tile, measured on an H200 on layers of 128 x 128 and rows of 128. A step begins behind a
  * meeting, with a wait for what it reads. Then a multiprocessor multiplies some 4 numbers of a weight in 16 bits by the
  * rows of a tile, 2 of one that lies across; elsewhere a row has few lanes, which take their numbers in turn. In
- * float32 it is 2 of those, and 1 across, for which 1 is taken: stretches were not worth it there, and smaller layers
+ * float32 it is 2 of those, and 1 across, for which 1 is taken: segments were not worth it there, and smaller layers
  * have not been measured. */
 static int64_t clocks_of(const cm_row_step *s) {
     enum { BEGIN = 1500, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 500 };

@@ -1,4 +1,4 @@
-/* Passes of rows, and stretches of rows in others: when they are one launch, and how that is launched. */
+/* Passes of rows, and fused segments of others: when they are one launch, and how that is launched. */
 #include "backend/cuda/fused/row_pass.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int cm_row_pass_reach(const cm_call_list *pass) {
 }
 
 /* Do others look at its memory? Then what it takes is what training takes. */
-static bool is_stretch(const cm_call_list *pass) { return !pass->work; }
+static bool is_segment(const cm_call_list *pass) { return !pass->work; }
 
 static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool training) {
     const int tiles = cm_row_tiles(args),
@@ -48,7 +48,7 @@ static cm_status launch_whole(void *context) {
 }
 
 static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args, bool *out) {
-    whole all = {stream, args, is_stretch(pass)};
+    whole all = {stream, args, is_segment(pass)};
     const cm_cuda_rival rival = {launch_whole, &all};
     if (pass->infers) return cm_row_choice_measure(stream, pass, args, &rival, out);
     *out = cm_row_choice_estimate(args, cm_ops_limits_of(stream).multiprocessors);
@@ -78,7 +78,7 @@ cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row
     row_pass *p = row_pass_;
     if (p->version != pass->version && !build(stream, pass, p))
         return cm_fail(CM_ERR_STATE, "a pass of rows: with its new addresses it is none");
-    return launch(stream, &p->args, is_stretch(pass));
+    return launch(stream, &p->args, is_segment(pass));
 }
 
 void cm_row_pass_free(void *row_pass_) { free(row_pass_); }

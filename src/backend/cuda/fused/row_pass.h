@@ -153,7 +153,7 @@ CM_KERNEL void cm_row_other(const cm_row_step *s, const cm_row_tile *t, int row,
     }
 }
 
-/* ---- of stretches ---- */
+/* ---- of fused segments ---- */
 
 /* Rows that a pass has as copies alone, back in 32 bits. */
 CM_KERNEL void cm_row_widen(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
@@ -286,7 +286,7 @@ CM_KERNEL_COPIED void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool
     }
 }
 
-/* Item: a tile of rows; CM_BLOCK lanes, which share a->memory bytes. The second one has what stretches take, too. */
+/* Item: a tile of rows; CM_BLOCK lanes, which share a->memory bytes. The second one has what segments take, too. */
 CM_KERNEL void cm_row_pass(const cm_row_pass_args *a, int64_t item, const cm_lanes *lanes) {
     cm_row_steps(a, item, false, lanes);
 }

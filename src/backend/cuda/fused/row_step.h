@@ -54,7 +54,7 @@ typedef struct cm_row_step {
     uint8_t op, activation, encoding; /* cm_op, cm_activation, cm_encoding */
     uint8_t type;                     /* cm_dtype of a layer's product, and of copies */
     bool add;                         /* y += */
-    /* In stretches: */
+    /* In segments: */
     cm_row_place w;               /* y of activation_backward */
     cm_row_place also;            /* gets y, too; not in a layer */
     cm_row_place saved;           /* of layer_norm, minmax and their gradients */

@@ -13,7 +13,7 @@
  *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
  *                   row_choice.h (whether it is worth it), row_pass.c (launching); convolutions of a tower, planes
  *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
- *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); stretches.h
+ *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
  *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
  *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
@@ -92,7 +92,7 @@ cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_
 
 /* ---- what play.c gives ------------------------------------------------------------------------------------------ */
 
-/* The hooks of the class (backend.h: play, launch, record, forget). Stretches of rows in a pass are one launch each,
+/* The hooks of the class (backend.h: play, launch, record, forget). Fused segments in a pass are one launch each,
  * unless the backend was unfused when the pass was first played. */
 cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
 cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;

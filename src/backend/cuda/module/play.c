@@ -2,22 +2,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/cuda/fused/stretches.h"
+#include "backend/cuda/fused/segments.h"
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/ops/ops.h"
 #include "core/arena.h"
 #include "core/log.h"
 
-/* A pass is a graph, whose stretches of rows are one launch each. */
+/* A pass is a graph, whose fused segments are one launch each. */
 typedef struct recording {
     cm_cuda_graph *graph;
-    cm_stretches *stretches; /* NULL: every call is launched by itself */
+    cm_fused_segments *segments; /* NULL: every call is launched by itself */
 } recording;
 
 typedef struct pass_work {
     cm_stream *stream;
     const cm_call_list *calls;
-    const cm_stretches *stretches;
+    const cm_fused_segments *segments;
     unsigned lanes; /* that were given something, by their bits */
 } pass_work;
 
@@ -32,16 +32,16 @@ static cm_status launch_call(cm_stream *stream, const cm_call *call, void *conte
 static cm_status launch_all(void *context) {
     pass_work *w = context;
     w->lanes = 0;
-    CM_TRY(cm_stretches_run(w->stretches, w->stream, w->calls, launch_call, w));
+    CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, launch_call, w));
     return cm_cuda_beside_join(w->stream, w->lanes);
 }
 
 static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, const char *name, recording **out) {
     CM_TRY(cm_alloc(out, 1, sizeof **out, "a recording"));
     if (stream->backend->is_unfused) return CM_OK;
-    CM_TRY(cm_stretches_create(stream, calls, &(*out)->stretches));
-    if (cm_cuda_of(stream)->device->log_plans && cm_stretches_count((*out)->stretches) > 0)
-        cm_log(CM_INFO, "%s: %d launches stand for several each", name, cm_stretches_count((*out)->stretches));
+    CM_TRY(cm_fused_segments_create(stream, calls, &(*out)->segments));
+    if (cm_cuda_of(stream)->device->log_plans && cm_fused_segments_count((*out)->segments) > 0)
+        cm_log(CM_INFO, "%s: %d launches stand for several each", name, cm_fused_segments_count((*out)->segments));
     return CM_OK;
 }
 
@@ -63,7 +63,7 @@ cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept)
     CM_TRY(find_recording(stream, pass, name, kept));
     recording *r = *kept;
     cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
-    pass_work w = {.stream = stream, .calls = pass, .stretches = r->stretches};
+    pass_work w = {.stream = stream, .calls = pass, .segments = r->segments};
     return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
 }
 
@@ -72,7 +72,7 @@ cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kep
     if (pass->count == 0) return CM_OK;
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     CM_TRY(find_recording(stream, pass, name, kept));
-    pass_work w = {.stream = stream, .calls = pass, .stretches = ((recording *)*kept)->stretches};
+    pass_work w = {.stream = stream, .calls = pass, .segments = ((recording *)*kept)->segments};
     return launch_all(&w);
 }
 
@@ -80,7 +80,7 @@ void cm_cuda_forget(void *kept) {
     recording *r = kept;
     if (!r) return;
     cm_cuda_graph_destroy(r->graph);
-    cm_stretches_free(r->stretches);
+    cm_fused_segments_free(r->segments);
     free(r);
 }
 

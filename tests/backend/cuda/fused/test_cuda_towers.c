@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_cpu.h"
-#include "backend/cuda/fused/stretches.h"
+#include "backend/cuda/fused/segments.h"
 #include "backend/cuda/fused/tower.h"
 #include "backend/cuda/fused/towers.h"
 #include "core/arena.h"
@@ -401,13 +401,13 @@ START_TEST(where_the_calls_are_faster_it_is_none) {
 END_TEST
 
 START_TEST(its_layers_are_tried_once) {
-    cm_stretches *all = NULL;
+    cm_fused_segments *all = NULL;
     cuda_cpu_winner = 0;
     const int before = cuda_cpu_launches;
-    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_stretches_count(all), 0);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_count(all), 0);
     ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0] + cuda_cpu_chosen.launches[1]);
-    cm_stretches_free(all);
+    cm_fused_segments_free(all);
 }
 END_TEST
 
@@ -455,7 +455,7 @@ END_TEST
 
 /* ---- whole inferences ---- */
 
-static int stretches;
+static int segments;
 
 static cm_status run_one(cm_stream *s, const cm_call *call, void *context) {
     (void)context;
@@ -463,14 +463,14 @@ static cm_status run_one(cm_stream *s, const cm_call *call, void *context) {
 }
 
 static cm_status play(cm_stream *s, const cm_call_list *list, void **recording) {
-    cm_stretches *all = *recording;
-    if (!all) CM_TRY(cm_stretches_create(s, list, &all));
+    cm_fused_segments *all = *recording;
+    if (!all) CM_TRY(cm_fused_segments_create(s, list, &all));
     *recording = all;
-    stretches = cm_stretches_count(all);
-    return cm_stretches_run(all, s, list, run_one, NULL);
+    segments = cm_fused_segments_count(all);
+    return cm_fused_segments_run(all, s, list, run_one, NULL);
 }
 
-static void forget(void *recording) { cm_stretches_free(recording); }
+static void forget(void *recording) { cm_fused_segments_free(recording); }
 
 START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     cm_backend_class class = cuda_cpu_class;
@@ -488,7 +488,7 @@ START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     ck_assert_int_eq(cm_inference_root(inference), CM_OK); /* measures */
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_inference_root(inference), CM_OK);
-    ck_assert_int_eq(stretches, 4);                      /* two towers, two heads */
+    ck_assert_int_eq(segments, 4);                       /* two towers, two heads */
     ck_assert_int_eq(cuda_cpu_launches - before, 4 + 6); /* of the others two make the planes of heads */
     cm_inference_destroy(inference);
     infer_bench_run(&bench, 5, type, _i ? 2e-2f : 8e-2f);

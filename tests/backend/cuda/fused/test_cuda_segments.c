@@ -1,5 +1,5 @@
-/* Stretches of rows in passes that train: one launch for many calls, which leaves what these leave, whatever the
- * network, the rows and the type; and which calls make a stretch. */
+/* Fused segments in passes that train: one launch for many calls, which leaves what these leave, whatever the
+ * network, the rows and the type; and which calls make a fused segment. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "backend/cuda/cuda_cpu.h"
 #include "backend/cuda/fused/row_range.h"
-#include "backend/cuda/fused/stretches.h"
+#include "backend/cuda/fused/segments.h"
 #include "backend/cuda/ops/ops.h"
 #include "support/infer_bench.h"
 #include "support/main.h"
@@ -23,7 +23,7 @@ static const struct {
 
 /* ---- a backend that plays passes as a GPU does, but for recording them ---- */
 
-static int played; /* stretches */
+static int played; /* segments */
 
 static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) {
     (void)context;
@@ -31,16 +31,16 @@ static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) 
 }
 
 static cm_status play(cm_stream *stream, const cm_call_list *pass, void **recording) {
-    cm_stretches *all = *recording;
-    if (!all) CM_TRY(cm_stretches_create(stream, pass, &all));
+    cm_fused_segments *all = *recording;
+    if (!all) CM_TRY(cm_fused_segments_create(stream, pass, &all));
     *recording = all;
-    played += cm_stretches_count(all);
-    return cm_stretches_run(all, stream, pass, run_one, NULL);
+    played += cm_fused_segments_count(all);
+    return cm_fused_segments_run(all, stream, pass, run_one, NULL);
 }
 
-static void forget(void *recording) { cm_stretches_free(recording); }
+static void forget(void *recording) { cm_fused_segments_free(recording); }
 
-static cm_backend_class stretching_class(void) {
+static cm_backend_class segmenting_class(void) {
     cm_backend_class class = cuda_cpu_class;
     class.play = play, class.forget = forget;
     return class;
@@ -56,14 +56,14 @@ static int unroll(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype t
     return cuda_cpu_launches - before;
 }
 
-START_TEST(a_stretch_leaves_what_its_calls_leave) {
+START_TEST(a_segment_leaves_what_its_calls_leave) {
     const int kind = _i / 3, type = _i % 3;
-    const cm_backend_class stretching = stretching_class();
+    const cm_backend_class segmenting = segmenting_class();
     for (size_t r = kind == WIDE ? 2 : 0; r < sizeof row_counts / sizeof *row_counts; r++) {
         cm_test_unrolled want, got;
         cm_backend apart, fused;
         cuda_cpu_open(&apart), cuda_cpu_open(&fused);
-        fused.kind = &stretching;
+        fused.kind = &segmenting;
         played = 0;
         const int many = unroll(&want, &apart, kind, types[type].type, row_counts[r]);
         ck_assert_int_eq(played, 0);
@@ -84,7 +84,7 @@ START_TEST(a_stretch_leaves_what_its_calls_leave) {
 }
 END_TEST
 
-/* Inferences in stretches, beside ref. */
+/* Inferences in fused segments, against ref. */
 typedef struct inferring {
     cm_backend_class kind;
     cm_backend cuda;
@@ -92,7 +92,7 @@ typedef struct inferring {
 } inferring;
 
 static void open_inferring(inferring *i, int network) {
-    i->kind = stretching_class();
+    i->kind = segmenting_class();
     cuda_cpu_open(&i->cuda);
     i->cuda.kind = &i->kind;
     infer_bench_open(&i->bench, &i->cuda, infer_network(network));
@@ -104,8 +104,8 @@ static void close_inferring(inferring *i) {
     cuda_cpu_close(&i->cuda);
 }
 
-/* What infers is one launch where that was measured to be faster; else stretches of it may be. */
-START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
+/* What infers is one launch where that was measured to be faster; else segments of it may be. */
+START_TEST(a_pass_that_is_not_one_launch_has_segments_and_equals_ref) {
     inferring i;
     open_inferring(&i, INFER_PLAIN);
     cuda_cpu_passes_lose = true;
@@ -113,7 +113,7 @@ START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
     infer_bench_fill(&i.bench, inference, 0);
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
     const int before = cuda_cpu_launches, each = cuda_cpu_chosen.launches[0]; /* of what was measured last */
-    ck_assert_int_eq(strncmp(cuda_cpu_chosen.key, "stretch of rows", 15), 0);
+    ck_assert_int_eq(strncmp(cuda_cpu_chosen.key, "segment of rows", 15), 0);
     ck_assert_int_gt(each, 3);
     ck_assert_int_eq(cuda_cpu_chosen.launches[1], 1);
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
@@ -128,7 +128,7 @@ START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
 END_TEST
 
 /* Where calls are faster they stay calls. */
-START_TEST(stretches_of_an_inference_are_measured) {
+START_TEST(segments_of_an_inference_are_measured) {
     inferring i;
     open_inferring(&i, INFER_PLAIN);
     cuda_cpu_winner = 0;
@@ -139,8 +139,8 @@ START_TEST(stretches_of_an_inference_are_measured) {
 }
 END_TEST
 
-/* Nor do draws end more than a stretch. */
-START_TEST(stretches_around_draws_give_what_ref_does) {
+/* Nor do draws end more than a fused segment. */
+START_TEST(segments_around_draws_give_what_ref_does) {
     inferring i;
     open_inferring(&i, _i);
     i.bench.draws = 4;
@@ -151,7 +151,7 @@ START_TEST(stretches_around_draws_give_what_ref_does) {
 END_TEST
 
 /* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
-START_TEST(stretches_around_an_lstm_give_what_ref_does) {
+START_TEST(segments_around_an_lstm_give_what_ref_does) {
     const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
     inferring i;
     open_inferring(&i, network);
@@ -161,7 +161,7 @@ START_TEST(stretches_around_an_lstm_give_what_ref_does) {
 }
 END_TEST
 
-/* ---- which calls make a stretch ---- */
+/* ---- which calls make a fused segment ---- */
 
 enum { ROWS = 20, WIDTH = 8, CALLS = 8 };
 
@@ -204,78 +204,78 @@ static cm_call *bend(cm_tensor y, cm_tensor x) {
     return call;
 }
 
-static int stretches_found(void) {
+static int segments_found(void) {
     const cm_call_list pass = {.calls = calls, .count = count, .version = 1};
-    cm_stretches *all;
+    cm_fused_segments *all;
     for (int i = 0; i < count; i++)
         ck_assert_msg(cm_call_prepare(stream, &calls[i]) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
-    const int found = cm_stretches_count(all);
-    cm_stretches_free(all);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    const int found = cm_fused_segments_count(all);
+    cm_fused_segments_free(all);
     return found;
 }
 
 static cm_tensor whole(int which) { return part(which, ROWS, 0, WIDTH); }
 
-START_TEST(a_call_alone_is_no_stretch) {
+START_TEST(a_call_alone_is_no_segment) {
     bend(whole(1), whole(0));
-    ck_assert_int_eq(stretches_found(), 0);
+    ck_assert_int_eq(segments_found(), 0);
     bend(whole(2), whole(1));
-    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(segments_found(), 1);
 }
 END_TEST
 
 /* Planes, say: one launch of all the device's lanes for each call is faster. */
-START_TEST(rows_of_many_numbers_are_no_stretch) {
+START_TEST(rows_of_many_numbers_are_no_segment) {
     enum { WIDE_ROW = 1500 };
     static float wide[3][ROWS * WIDE_ROW];
     for (int i = 0; i < 2; i++) {
         const int dim[2] = {ROWS, WIDE_ROW};
         bend(cm_tensor_make(wide[i + 1], CM_F32, 2, dim), cm_tensor_make(wide[i], CM_F32, 2, dim));
     }
-    ck_assert_int_eq(stretches_found(), 0);
+    ck_assert_int_eq(segments_found(), 0);
     for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* behind them one begins */
-    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(segments_found(), 1);
     for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 15;
-    ck_assert_int_eq(stretches_found(), 1); /* one of all four */
+    ck_assert_int_eq(segments_found(), 1); /* one of all four */
     for (int i = 0; i < 2; i++) calls[2].t[i].dim[0]--;
-    ck_assert_int_eq(stretches_found(), 1); /* of the first two */
+    ck_assert_int_eq(segments_found(), 1); /* of the first two */
 }
 END_TEST
 
 /* Tiles that no multiprocessor is left for come one after the other. */
-START_TEST(many_rows_on_a_small_device_are_no_stretch) {
+START_TEST(many_rows_on_a_small_device_are_no_segment) {
     enum { MANY_ROWS = 1024, NUMBERS = 96 };
     static float many[3][MANY_ROWS * NUMBERS];
     for (int i = 0; i < 2; i++) {
         const int dim[2] = {MANY_ROWS, NUMBERS};
         bend(cm_tensor_make(many[i + 1], CM_F32, 2, dim), cm_tensor_make(many[i], CM_F32, 2, dim));
     }
-    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(segments_found(), 1);
     cuda_cpu_limits.multiprocessors = 1;
-    ck_assert_int_eq(stretches_found(), 0);
+    ck_assert_int_eq(segments_found(), 0);
 }
 END_TEST
 
-START_TEST(another_number_of_rows_ends_a_stretch) {
+START_TEST(another_number_of_rows_ends_a_segment) {
     for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i));
     for (int i = 2; i < 4; i++) bend(part(i + 1, ROWS - 1, 0, WIDTH), part(i, ROWS - 1, 0, WIDTH));
-    ck_assert_int_eq(stretches_found(), 2);
+    ck_assert_int_eq(segments_found(), 2);
 }
 END_TEST
 
 /* A block may have made row r of the first call's result when another makes row r - 1 of the second's of it. */
-START_TEST(rows_of_another_block_end_a_stretch) {
+START_TEST(rows_of_another_block_end_a_segment) {
     cm_tensor moved = part(1, ROWS / 2, 0, WIDTH);
     moved.data = memory[1] + WIDTH;
     bend(part(1, ROWS / 2, 0, WIDTH), part(0, ROWS / 2, 0, WIDTH));
     bend(part(2, ROWS / 2, 0, WIDTH), moved);
-    ck_assert_int_eq(stretches_found(), 0);
+    ck_assert_int_eq(segments_found(), 0);
     calls[1].t[CM_T_activation_x].data = memory[3];
-    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(segments_found(), 1);
     calls[1].t[CM_T_activation_y] = part(0, ROWS / 2, 0, WIDTH);
     calls[1].t[CM_T_activation_y].data = memory[0] + WIDTH; /* written over what others still read */
-    ck_assert_int_eq(stretches_found(), 0);
+    ck_assert_int_eq(segments_found(), 0);
 }
 END_TEST
 
@@ -285,20 +285,20 @@ static cm_status keep_order(cm_stream *on, const cm_call *call, void *context) {
     return cm_call_run(on, call);
 }
 
-START_TEST(calls_with_lanes_come_behind_their_stretch) {
+START_TEST(calls_with_lanes_come_behind_their_segment) {
     const cm_call_list pass = {.calls = calls, .count = 5, .version = 1};
     int order[CALLS + 1] = {0};
-    cm_stretches *all;
+    cm_fused_segments *all;
     bend(whole(1), whole(0));
     bend(whole(8), whole(1))->lane = 1;
     bend(whole(2), whole(1));
-    bend(whole(9), whole(2))->lane = 2; /* behind the last step: in no stretch */
+    bend(whole(9), whole(2))->lane = 2; /* behind the last step: in no segment */
     bend(part(3, ROWS - 1, 0, WIDTH), part(2, ROWS - 1, 0, WIDTH));
     for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
-    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_stretches_count(all), 1);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_count(all), 1);
     const int before = cuda_cpu_launches;
-    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, keep_order, order), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, keep_order, order), CM_OK);
     ck_assert_int_eq(cuda_cpu_launches - before, 4);
     ck_assert_int_eq(order[0], 3);
     ck_assert_int_eq(order[1], 1);
@@ -308,25 +308,25 @@ START_TEST(calls_with_lanes_come_behind_their_stretch) {
         ck_assert_float_eq_tol(memory[2][i], tanhf(tanhf(memory[0][i])), 1e-6f);
         ck_assert_float_eq_tol(memory[9][i], tanhf(memory[2][i]), 1e-6f);
     }
-    cm_stretches_free(all);
+    cm_fused_segments_free(all);
 }
 END_TEST
 
 /* What a step leaves in the block's memory is old where a later one has written over it. */
 START_TEST(columns_that_are_written_again_are_read_again) {
     const cm_call_list pass = {.calls = calls, .count = 3, .version = 1};
-    cm_stretches *all;
+    cm_fused_segments *all;
     bend(whole(1), whole(0));
     bend(part(1, ROWS, 2, 3), part(4, ROWS, 2, 3));
     bend(whole(2), whole(1));
-    ck_assert_int_eq(stretches_found(), 1);
-    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, run_one, NULL), CM_OK);
+    ck_assert_int_eq(segments_found(), 1);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, run_one, NULL), CM_OK);
     for (int i = 0; i < ROWS * WIDTH; i++) {
         const bool again = i % WIDTH >= 2 && i % WIDTH < 5;
         ck_assert_float_eq_tol(memory[2][i], tanhf(tanhf(memory[again ? 4 : 0][i])), 1e-6f);
     }
-    cm_stretches_free(all);
+    cm_fused_segments_free(all);
 }
 END_TEST
 
@@ -362,19 +362,19 @@ static void record_gradients(void) {
 START_TEST(gradients_are_added_to) {
     const cm_call_list pass = {.calls = calls, .count = 4, .version = 1};
     static float before[16][ROWS * WIDTH], apart[16][ROWS * WIDTH];
-    cm_stretches *all;
+    cm_fused_segments *all;
     record_gradients();
-    ck_assert_int_eq(stretches_found(), 1);
+    ck_assert_int_eq(segments_found(), 1);
     memcpy(before, memory, sizeof memory);
-    ck_assert_int_eq(cm_stretches_run(NULL, stream, &pass, run_one, NULL), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_run(NULL, stream, &pass, run_one, NULL), CM_OK);
     memcpy(apart, memory, sizeof memory);
     memcpy(memory, before, sizeof memory);
-    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_stretches_run(all, stream, &pass, run_one, NULL), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, run_one, NULL), CM_OK);
     for (int m = 0; m < 16; m++)
         for (int i = 0; i < ROWS * WIDTH; i++) ck_assert_float_eq_tol(memory[m][i], apart[m][i], 1e-5f);
     ck_assert_float_ne(memory[9][0], before[9][0]);
-    cm_stretches_free(all);
+    cm_fused_segments_free(all);
 }
 END_TEST
 
@@ -399,22 +399,22 @@ START_TEST(rows_are_apart_alike_or_crossed) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("backend/cuda_stretches");
+    Suite *suite = suite_create("backend/cuda_segments");
     TCase *unrolls = tcase_create("unrolls"), *small = tcase_create("calls");
     tcase_set_timeout(unrolls, 60);
-    tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
-    tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_stretches_and_equals_ref);
-    tcase_add_test(unrolls, stretches_of_an_inference_are_measured);
-    tcase_add_loop_test(unrolls, stretches_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
-    tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_PICTURES - INFER_NETWORKS));
+    tcase_add_loop_test(unrolls, a_segment_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
+    tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_segments_and_equals_ref);
+    tcase_add_test(unrolls, segments_of_an_inference_are_measured);
+    tcase_add_loop_test(unrolls, segments_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
+    tcase_add_loop_test(unrolls, segments_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_PICTURES - INFER_NETWORKS));
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);
-    tcase_add_test(small, a_call_alone_is_no_stretch);
-    tcase_add_test(small, rows_of_many_numbers_are_no_stretch);
-    tcase_add_test(small, many_rows_on_a_small_device_are_no_stretch);
-    tcase_add_test(small, another_number_of_rows_ends_a_stretch);
-    tcase_add_test(small, rows_of_another_block_end_a_stretch);
-    tcase_add_test(small, calls_with_lanes_come_behind_their_stretch);
+    tcase_add_test(small, a_call_alone_is_no_segment);
+    tcase_add_test(small, rows_of_many_numbers_are_no_segment);
+    tcase_add_test(small, many_rows_on_a_small_device_are_no_segment);
+    tcase_add_test(small, another_number_of_rows_ends_a_segment);
+    tcase_add_test(small, rows_of_another_block_end_a_segment);
+    tcase_add_test(small, calls_with_lanes_come_behind_their_segment);
     tcase_add_test(small, columns_that_are_written_again_are_read_again);
     tcase_add_test(small, gradients_are_added_to);
     tcase_add_test(small, rows_are_apart_alike_or_crossed);

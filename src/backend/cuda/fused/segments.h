@@ -1,0 +1,30 @@
+/* A pass of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
+ * each (row_pass.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write stays
+ * where the calls write it, but for planes between the layers of a tower, which nobody else sees. */
+#ifndef CM_BACKEND_CUDA_FUSED_SEGMENTS_H
+#define CM_BACKEND_CUDA_FUSED_SEGMENTS_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a pass as the hooks `play` and `launch` of a class get it: one that trains, or that infers and is not one launch
+ * as a whole (row_pass.h). */
+typedef struct cm_fused_segments cm_fused_segments;
+cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, cm_fused_segments **out) CM_MUST_USE;
+void cm_fused_segments_free(cm_fused_segments *all);       /* NULL is allowed */
+int cm_fused_segments_count(const cm_fused_segments *all); /* launches that stand for more than one call */
+
+/* Runs the calls in their order, each segment as its launch and each other call by `run`. A call that has a lane
+ * (cm_call.lane) comes behind the segment that it lies in: nothing in there that has none touches what it writes or
+ * writes what it reads. `all` may be NULL: then every call is run by itself. */
+typedef cm_status (*cm_segment_run)(cm_stream *stream, const cm_call *call, void *context);
+cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass,
+                                cm_segment_run run, void *context) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
