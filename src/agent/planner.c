@@ -84,16 +84,6 @@ void cm_planner_destroy(cm_planner *p) {
     free(p);
 }
 
-cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream) {
-    return (cm_network_use){.network = config->network,
-                            .stream = stream,
-                            .rows = config->rows,
-                            .compute = config->compute,
-                            .draws = config->draws,
-                            .parameters = config->parameters,
-                            .state = config->state};
-}
-
 bool cm_planner_is_on_device(const cm_planner_config *config) { return cm_device_planner_serves(config); }
 
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *p) {

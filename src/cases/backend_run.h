@@ -43,7 +43,7 @@ cm_status cm_case_call(cm_case_run *run, cm_call *call) CM_MUST_USE;
 /* Compares a tensor with the expected array `name`. */
 cm_status cm_case_compare(cm_case_run *run, const cm_tensor *t, const char *name) CM_MUST_USE;
 
-/* case_ops.c */
+/* backend_ops.c */
 cm_status cm_case_dense(cm_case_run *run);
 cm_status cm_case_conv2d(cm_case_run *run);
 cm_status cm_case_activation(cm_case_run *run);
@@ -58,14 +58,14 @@ cm_status cm_case_simnorm(cm_case_run *run);
 cm_status cm_case_softmax(cm_case_run *run);
 cm_status cm_case_log_softmax(cm_case_run *run);
 cm_status cm_case_lstm(cm_case_run *run);
-/* case_losses.c */
+/* backend_losses.c */
 cm_status cm_case_value_transform(cm_case_run *run);
 cm_status cm_case_two_hot(cm_case_run *run);
 cm_status cm_case_categorical_loss(cm_case_run *run);
 cm_status cm_case_policy_loss(cm_case_run *run);
 cm_status cm_case_scalar_loss(cm_case_run *run);
 cm_status cm_case_consistency_loss(cm_case_run *run);
-/* case_optimizer.c */
+/* backend_optimizer.c */
 cm_status cm_case_schedule(cm_case_run *run);
 cm_status cm_case_optimizer(cm_case_run *run);
 

@@ -1,9 +1,5 @@
 #include "backend/cpu/cpu.h"
 
-#include "core/arena.h"
-#include "core/log.h"
-#include "core/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,41 +92,4 @@ void cm_cpu_free_plans(cm_stream *stream) {
             free_plan(cm_cpu_of(stream), plan);
         }
     }
-}
-
-static void count_scratch(cm_cpu *cpu, size_t before, size_t now) {
-    pthread_mutex_lock(&cpu->lock);
-    cpu->scratch_bytes += now - before;
-    pthread_mutex_unlock(&cpu->lock);
-}
-
-void cm_cpu_free_scratch(cm_stream *stream) {
-    cm_cpu_stream *lane = cm_lane_of(stream);
-    count_scratch(cm_cpu_of(stream), lane->scratch_bytes, 0);
-    free(lane->scratch);
-}
-
-cm_status cm_cpu_reserve(cm_stream *stream, size_t bytes) {
-    cm_cpu_stream *lane = cm_lane_of(stream);
-    if (bytes <= lane->scratch_bytes) return CM_OK;
-    void *grown = aligned_alloc(CM_ALIGN, cm_align(bytes));
-    if (!grown) return cm_memory_fail((double)bytes, "backend cpu, scratch");
-    count_scratch(cm_cpu_of(stream), lane->scratch_bytes, bytes);
-    free(lane->scratch);
-    lane->scratch = grown;
-    lane->scratch_bytes = bytes;
-    return CM_OK;
-}
-
-bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call) {
-    const cm_dtype type = call->attr.compute;
-    if (stream->backend->native[type]) return type == CM_BF16;
-    cm_cpu *cpu = cm_cpu_of(stream);
-    pthread_mutex_lock(&cpu->lock);
-    bool said = cpu->said_no[type];
-    cpu->said_no[type] = true;
-    pthread_mutex_unlock(&cpu->lock);
-    const char *name = cm_dtype_name(type);
-    if (!said) cm_log(CM_INFO, "no instructions for products in %s here: they are done in float32", name);
-    return false;
 }

@@ -1,6 +1,7 @@
 #include "backend/cpu/product.h"
 
 #include "core/arena.h"
+#include "core/log.h"
 
 static int padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
 static int pairs(int n) { return (n + 1) / 2; }
@@ -93,4 +94,17 @@ void cm_product_run_across(cm_stream *stream, const cm_product *product, const c
     g.a = a;
     g.b = b;
     kernels->gemm_bf16_across(&g);
+}
+
+bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call) {
+    const cm_dtype type = call->attr.compute;
+    if (stream->backend->native[type]) return type == CM_BF16;
+    cm_cpu *cpu = cm_cpu_of(stream);
+    pthread_mutex_lock(&cpu->lock);
+    bool said = cpu->said_no[type];
+    cpu->said_no[type] = true;
+    pthread_mutex_unlock(&cpu->lock);
+    const char *name = cm_dtype_name(type);
+    if (!said) cm_log(CM_INFO, "no instructions for products in %s here: they are done in float32", name);
+    return false;
 }

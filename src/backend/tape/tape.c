@@ -284,25 +284,6 @@ void cm_tape_narrow_copies(cm_tape *tape) { tape->copies = tape->training && tap
 
 void cm_tape_use_lanes(cm_tape *tape, int lanes) { tape->lanes = lanes; }
 
-/* The order is that of tape_internal.h. */
-static cm_status complete(cm_tape *tape) {
-    if (tape->training) {
-        cm_tape_backward(tape);
-        cm_tape_merge_gradients(tape);
-    }
-    cm_tape_give_places(tape, 0);
-    if (tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
-    cm_tape_give_lanes(tape);
-    return CM_OK;
-}
-
-cm_status cm_tape_finish(cm_tape *tape) {
-    const bool now = !tape->finished && tape->error == CM_OK;
-    tape->finished = true;
-    if (now) CM_TRY(complete(tape));
-    return tape->error == CM_OK ? CM_OK : cm_fail(tape->error, "%s", tape->message);
-}
-
 size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory) { return tape->bytes[memory]; }
 
 size_t cm_tape_offset(const cm_tape *tape, cm_var var) { return tape->var[var].offset; }
