@@ -58,33 +58,32 @@ static cm_status load_params(const train_case *c) {
     return cm_trainer_changed(c->trainer);
 }
 
-/* The arrays of a batch as a case names them; the last one only with consistency. */
-enum {
-    OBSERVATION,
-    TARGET_VALUE,
-    TARGET_REWARD,
-    TARGET_POLICY,
-    VALUE_MASK,
-    REWARD_MASK,
-    POLICY_MASK,
-    CONSISTENCY_MASK,
-    WEIGHTS,
-    ACTIONS,
-    TARGET_OBSERVATIONS,
-    ARRAYS
+/* The arrays of a batch as a case names them, with a number, a policy or an observation for each row of the batch, each
+ * of its K steps or of its K + 1 states. The last one only with consistency. */
+typedef struct array_row {
+    const char *name;
+    size_t at; /* in cm_train_batch */
+    enum { EACH_ROW, EACH_STEP, EACH_STATE } of;
+    enum { NUMBER, ACTION, POLICY, OBSERVATION } what;
+} array_row;
+
+#define ROW(name, ...)                                                                                                 \
+    { #name, offsetof(cm_train_batch, name), __VA_ARGS__ }
+static const array_row array_rows[] = {
+    ROW(observation, EACH_ROW, OBSERVATION),
+    ROW(target_value, EACH_STATE, NUMBER),
+    ROW(target_reward, EACH_STEP, NUMBER),
+    ROW(target_policy, EACH_STATE, POLICY),
+    ROW(value_mask, EACH_STATE, NUMBER),
+    ROW(reward_mask, EACH_STEP, NUMBER),
+    ROW(policy_mask, EACH_STATE, NUMBER),
+    ROW(consistency_mask, EACH_STEP, NUMBER),
+    ROW(weights, EACH_ROW, NUMBER),
+    ROW(actions, EACH_STEP, ACTION),
+    ROW(target_observations, EACH_STEP, OBSERVATION),
 };
 
-static const char *const array_names[ARRAYS] = {[OBSERVATION] = "observation",
-                                                [TARGET_VALUE] = "target_value",
-                                                [TARGET_REWARD] = "target_reward",
-                                                [TARGET_POLICY] = "target_policy",
-                                                [VALUE_MASK] = "value_mask",
-                                                [REWARD_MASK] = "reward_mask",
-                                                [POLICY_MASK] = "policy_mask",
-                                                [CONSISTENCY_MASK] = "consistency_mask",
-                                                [WEIGHTS] = "weights",
-                                                [ACTIONS] = "actions",
-                                                [TARGET_OBSERVATIONS] = "target_observations"};
+enum { ARRAYS = sizeof array_rows / sizeof *array_rows };
 
 typedef struct batch_arrays {
     cm_case_array array[ARRAYS]; /* owned, like the next one */
@@ -97,17 +96,19 @@ static void free_batch(batch_arrays *b) {
     free(b->actions);
 }
 
-/* shape[rank] of an array of a batch; sizes[ndim] follow its first `rank` ones. */
-static cm_status check_shape(const cm_case_array *array, const char *name, int rank, const int64_t shape[3], int ndim,
-                             const int *sizes) {
-    bool same = array->rank == rank + ndim;
-    for (int i = 0; same && i < rank; i++) same = array->shape[i] == shape[i];
-    for (int i = 0; same && i < ndim; i++) same = array->shape[rank + i] == sizes[i];
-    return same ? CM_OK : cm_fail(CM_ERR_INPUT, "batch/%s: its shape is not that of options and network", name);
+static cm_status check_shape(const train_case *c, const array_row *row, const cm_case_array *array) {
+    const cm_network_config *n = cm_network_get_config(c->network);
+    int64_t want[5] = {c->options.batch};
+    int rank = 1;
+    if (row->of != EACH_ROW) want[rank++] = c->options.unroll + (row->of == EACH_STATE);
+    if (row->what == POLICY) want[rank++] = n->actions;
+    for (int i = 0; row->what == OBSERVATION && i < n->observation_ndim; i++) want[rank++] = n->observation[i];
+    bool same = array->rank == rank;
+    for (int i = 0; same && i < rank; i++) same = array->shape[i] == want[i];
+    return same ? CM_OK : cm_fail(CM_ERR_INPUT, "batch/%s: its shape is not that of options and network", row->name);
 }
 
-static cm_status read_actions(batch_arrays *b, int actions) {
-    const cm_case_array *a = &b->array[ACTIONS];
+static cm_status read_actions(batch_arrays *b, const cm_case_array *a, int actions) {
     CM_TRY(cm_alloc(&b->actions, a->count + 1, sizeof *b->actions, "actions"));
     for (size_t i = 0; i < a->count; i++) {
         if (!(a->data[i] >= 0.0f && a->data[i] < (float)actions)) {
@@ -115,44 +116,22 @@ static cm_status read_actions(batch_arrays *b, int actions) {
         }
         b->actions[i] = (int32_t)a->data[i];
     }
+    b->batch.actions = b->actions;
     return CM_OK;
 }
 
 static cm_status read_batch(const train_case *c, const cm_json *json, batch_arrays *b) {
     const cm_network_config *n = cm_network_get_config(c->network);
-    const int64_t B = c->options.batch, K = c->options.unroll;
-    const struct {
-        int rank;
-        int64_t shape[3];
-        bool of_observations;
-    } want[ARRAYS] = {[OBSERVATION] = {1, {B}, true},
-                      [TARGET_VALUE] = {2, {B, K + 1}, false},
-                      [TARGET_REWARD] = {2, {B, K}, false},
-                      [TARGET_POLICY] = {3, {B, K + 1, n->actions}, false},
-                      [VALUE_MASK] = {2, {B, K + 1}, false},
-                      [REWARD_MASK] = {2, {B, K}, false},
-                      [POLICY_MASK] = {2, {B, K + 1}, false},
-                      [CONSISTENCY_MASK] = {2, {B, K}, false},
-                      [WEIGHTS] = {1, {B}, false},
-                      [ACTIONS] = {2, {B, K}, false},
-                      [TARGET_OBSERVATIONS] = {2, {B, K}, true}};
-    for (int i = 0; i < (n->consistency ? ARRAYS : TARGET_OBSERVATIONS); i++) {
-        CM_TRY(cm_case_array_read(json, array_names[i], &b->array[i]));
-        CM_TRY(check_shape(&b->array[i], array_names[i], want[i].rank, want[i].shape,
-                           want[i].of_observations ? n->observation_ndim : 0, n->observation));
+    for (int i = 0; i < ARRAYS - !n->consistency; i++) {
+        const array_row *row = &array_rows[i];
+        CM_TRY(cm_case_array_read(json, row->name, &b->array[i]));
+        CM_TRY(check_shape(c, row, &b->array[i]));
+        if (row->what == ACTION) {
+            CM_TRY(read_actions(b, &b->array[i], n->actions));
+        } else {
+            *(const float **)(void *)((char *)&b->batch + row->at) = b->array[i].data;
+        }
     }
-    CM_TRY(read_actions(b, n->actions));
-    b->batch = (cm_train_batch){.observation = b->array[OBSERVATION].data,
-                                .actions = b->actions,
-                                .target_value = b->array[TARGET_VALUE].data,
-                                .target_reward = b->array[TARGET_REWARD].data,
-                                .target_policy = b->array[TARGET_POLICY].data,
-                                .value_mask = b->array[VALUE_MASK].data,
-                                .reward_mask = b->array[REWARD_MASK].data,
-                                .policy_mask = b->array[POLICY_MASK].data,
-                                .consistency_mask = b->array[CONSISTENCY_MASK].data,
-                                .weights = b->array[WEIGHTS].data,
-                                .target_observations = b->array[TARGET_OBSERVATIONS].data};
     return CM_OK;
 }
 
