@@ -149,10 +149,11 @@ static cm_status read_optimizer(const cm_json *json, cm_trainer_options *t) {
 }
 
 static cm_status read_weights(const cm_json *json, cm_trainer_options *t) {
-    CM_TRY(cm_json_need_number(json, "value", &t->value_weight));
-    CM_TRY(cm_json_need_number(json, "policy", &t->policy_weight));
-    CM_TRY(cm_json_need_number(json, "reward", &t->reward_weight));
-    CM_TRY(cm_json_need_number(json, "consistency", &t->consistency_weight));
+    for (int i = 0; i < CM_LOSSES; i++) {
+        const cm_loss_row *row = &cm_loss_rows[i];
+        double *weight = (double *)(void *)((char *)t + row->weight);
+        if (!row->is_optional || cm_json_get(json, row->term)) CM_TRY(cm_json_need_number(json, row->term, weight));
+    }
     return cm_json_need_number(json, "entropy", &t->entropy_weight);
 }
 
