@@ -13,6 +13,7 @@
  * block has changed, before the next call that reads it.
  *
  *   ops.def, check.h                       the operations: a row each with its tensors; what is refused
+ *   call_key.h                             what tells plans of calls apart
  *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
  *   schedule.h                             learning rates over time
  *   ref/, cpu/cpu.h, cuda/cuda.h           the backends; classes.h lists them, module.h opens those that are modules

@@ -7,14 +7,14 @@
  *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
  *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
  *
- * A plan is made by prepare for one full key (operation, shapes, strides, attributes, addresses of the weights) and
- * belongs to its stream. Packed weights belong to the backend, are shared by the plans that need the same layout of the
- * same weight, and go with the last of them. Operations that need neither weight nor choice have no plan.
+ * A plan is made by prepare for one key (backend/call_key.h) and belongs to its stream. Packed weights belong to the
+ * backend, are shared by the plans that need the same layout of the same weight, and go with the last of them.
+ * Operations that need neither weight nor choice have no plan.
  */
 #ifndef CM_BACKEND_CPU_CPU_H
 #define CM_BACKEND_CPU_CPU_H
 
-#include "backend/backend.h"
+#include "backend/call_key.h"
 #include "backend/cpu/kernels.h"
 
 #include <pthread.h>
@@ -81,17 +81,12 @@ cm_status cm_pack_refresh(cm_cpu *cpu, const void *block, size_t bytes, cm_pool 
 
 /* ---- plans ---------------------------------------------------------------------------------------------------- */
 
-enum { CM_PLAN_TENSORS = 7, CM_PLAN_FIELDS = 8 + 7 * CM_PLAN_TENSORS, CM_PLAN_PACKS = 2 };
-
-typedef struct cm_plan_key {
-    const void *weight[2]; /* the second one of lstm */
-    int32_t field[CM_PLAN_FIELDS];
-} cm_plan_key;
+enum { CM_PLAN_PACKS = 2 };
 
 typedef struct cm_plan cm_plan;
 struct cm_plan {
     cm_plan *next;
-    cm_plan_key key;
+    cm_call_key key;
     cm_pack *packs[CM_PLAN_PACKS];    /* used by it, NULL where there is none */
     void (*free_rest)(cm_plan *plan); /* frees what a kind of plan holds besides, may be NULL */
     cm_op_run run;                    /* of operations that are done in several ways */

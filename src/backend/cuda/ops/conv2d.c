@@ -128,7 +128,7 @@ static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_pla
 }
 
 cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, CM_T_conv2d_weight, make_conv2d);
+    return cm_cuda_plan_find(stream, call, 1u << CM_T_conv2d_weight, make_conv2d);
 }
 
 cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
@@ -275,7 +275,7 @@ static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cud
 }
 
 cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, CM_T_conv2d_norm_weight, make_conv2d_norm);
+    return cm_cuda_plan_find(stream, call, 1u << CM_T_conv2d_norm_weight, make_conv2d_norm);
 }
 
 cm_status cm_cuda_conv2d_norm(cm_stream *stream, const cm_call *call) {
@@ -330,7 +330,7 @@ static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm
 }
 
 cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, CM_T_conv2d_backward_weight, make_conv2d_backward);
+    return cm_cuda_plan_find(stream, call, 1u << CM_T_conv2d_backward_weight, make_conv2d_backward);
 }
 
 static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspace) {

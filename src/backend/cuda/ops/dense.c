@@ -144,7 +144,7 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
 }
 
 cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, CM_T_dense_weight, make_dense);
+    return cm_cuda_plan_find(stream, call, 1u << CM_T_dense_weight, make_dense);
 }
 
 /* y (+)= act(product + bias + encoding); a product that was added to y stands there. */
@@ -255,7 +255,7 @@ static cm_status make_dense_backward(cm_stream *stream, const cm_call *call, cm_
 }
 
 cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, CM_T_dense_backward_weight, make_dense_backward);
+    return cm_cuda_plan_find(stream, call, 1u << CM_T_dense_backward_weight, make_dense_backward);
 }
 
 /* The columns of dweight that belong to the action's encoding. */

@@ -120,7 +120,7 @@ static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan 
 }
 
 cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, -1, make_lstm);
+    return cm_cuda_plan_find(stream, call, 0, make_lstm);
 }
 
 /* Copies rows of n floats: contiguous ones behind each other from rows `step` apart. */
@@ -266,7 +266,7 @@ static cm_status make_lstm_backward(cm_stream *stream, const cm_call *call, cm_c
 }
 
 cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) {
-    return cm_cuda_plan_find(stream, call, -1, make_lstm_backward);
+    return cm_cuda_plan_find(stream, call, 0, make_lstm_backward);
 }
 
 /* dh arrives from the step behind: dgate W_hh, or nothing. */

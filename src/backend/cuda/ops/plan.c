@@ -1,33 +1,8 @@
 #include "backend/cuda/ops/plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/arena.h"
-
-static void key_of(const cm_call *call, int weight, cm_cuda_plan_key *key) {
-    memset(key, 0, sizeof *key);
-    int32_t *f = key->field;
-    *f++ = (int32_t)call->op;
-    *f++ = (int32_t)call->attr.activation;
-    *f++ = (int32_t)call->attr.compute;
-    *f++ = (int32_t)call->attr.accumulate;
-    *f++ = (int32_t)call->attr.encoding;
-    *f++ = call->attr.actions;
-    *f++ = call->attr.stride;
-    *f++ = call->attr.horizon;
-    if (weight >= 0) key->weight = call->t[weight].data;
-    for (int i = 0; i < CM_CALL_TENSORS; i++) {
-        const cm_tensor *t = &call->t[i];
-        if (t->data) {
-            *f++ = (int32_t)t->dtype << 8 | t->ndim << 4 | cm_alignment_gap(t->data);
-            for (int d = 0; d < CM_MAX_DIMS; d++) *f++ = t->dim[d];
-            *f++ = t->stride;
-        } else {
-            f += CM_MAX_DIMS + 2;
-        }
-    }
-}
 
 static void free_plan(const cm_stream *stream, cm_cuda_plan *plan) {
     cm_weights_release(stream, plan->copy);
@@ -47,12 +22,11 @@ static cm_status use_known(cm_stream *stream, cm_call *call, cm_cuda_plan *plan)
     return cm_ops_launched(stream, result, cm_op_name(call->op));
 }
 
-cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cuda_plan_maker make) {
-    cm_cuda_plan_key key;
-    key_of(call, weight, &key);
+cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, uint32_t kept, cm_cuda_plan_maker make) {
+    const cm_call_key key = cm_call_key_of(call, kept);
     cm_cuda_plan **first = (cm_cuda_plan **)cm_ops_plans(stream);
     for (cm_cuda_plan *plan = *first; plan; plan = plan->next)
-        if (memcmp(&plan->key, &key, sizeof key) == 0) return use_known(stream, call, plan);
+        if (cm_call_key_same(&plan->key, &key)) return use_known(stream, call, plan);
     cm_cuda_plan *plan = NULL;
     CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a plan"));
     plan->key = key;

@@ -1,5 +1,4 @@
-/* Plans of a stream: what prepare makes for one full key (operation, attributes, shapes, strides, address of the
- * weight), and finds again for the next call with that key. */
+/* Plans of a stream: what prepare makes for one key (backend/call_key.h) and finds again for the next call with it. */
 #ifndef CM_BACKEND_CUDA_OPS_PLAN_H
 #define CM_BACKEND_CUDA_OPS_PLAN_H
 
@@ -14,15 +13,10 @@ extern "C" {
 
 enum { CM_PLAN_PRODUCTS = 4, CM_PLAN_CONVOLUTIONS = 2 };
 
-typedef struct cm_cuda_plan_key {
-    const void *weight;
-    int32_t field[8 + CM_CALL_TENSORS * (CM_MAX_DIMS + 2)];
-} cm_cuda_plan_key;
-
 typedef struct cm_cuda_plan cm_cuda_plan;
 struct cm_cuda_plan {
     cm_cuda_plan *next;
-    cm_cuda_plan_key key;
+    cm_call_key key;
     cm_weight_copy *copy;                       /* of the weight, of 16 bits; NULL: not needed */
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     bool is_bare;                               /* of a dense layer: its product leaves bias and relu to a kernel */
@@ -31,9 +25,9 @@ struct cm_cuda_plan {
 };
 
 /* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed
- * plan; the weight (tensor `weight`, -1: none) may not move while the plan lives. */
+ * plan; the tensors of bits `kept` may not move while the plan lives. */
 typedef cm_status (*cm_cuda_plan_maker)(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan);
-cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cuda_plan_maker make) CM_MUST_USE;
+cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, uint32_t kept, cm_cuda_plan_maker make) CM_MUST_USE;
 
 void cm_cuda_plans_free(cm_stream *stream); /* all of them */
 

@@ -5,7 +5,7 @@
 #ifndef CM_BACKEND_CUDA_OPS_PRODUCT_H
 #define CM_BACKEND_CUDA_OPS_PRODUCT_H
 
-#include "backend/backend.h"
+#include "backend/call_key.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,8 +20,6 @@ typedef struct cm_cuda_product {
     int a_gap, b_gap, c_gap; /* cm_alignment_gap of the addresses, the same in every run; that of the bias is 0 */
 } cm_cuda_product;
 
-/* Bytes from the last multiple of 16 to an address: kernels may be faster where it is 0. */
-static inline int cm_alignment_gap(const void *address) { return (int)((uintptr_t)address % 16); }
 /* Bytes, of at most 16, that an address with such a gap is a multiple of. */
 static inline uint32_t cm_alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : gap % 4 == 0 ? 4 : 2; }
 
