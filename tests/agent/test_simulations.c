@@ -12,7 +12,7 @@
 
 enum { MOST_ROOTS = SEARCHED_ROOTS, SIMULATIONS = SEARCHED_SIMULATIONS };
 
-/* The ways to launch simulations, by the numbers of rivals. */
+/* The ways to launch simulations, by the numbers of candidates. */
 enum { ONE_BY_ONE, FAR, NEAR = CUDA_CPU_LAST };
 
 static cm_backend cuda;

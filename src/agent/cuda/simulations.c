@@ -89,13 +89,13 @@ typedef struct both {
 static cm_status choose(cm_stream *stream, const cm_simulations *of, both *args, const cm_simulations_args **out) {
     const bool is_near = bring_near(stream, &args->near);
     way ways[WAYS] = {{stream, of, NULL}, {stream, of, &args->far}, {stream, of, &args->near}};
-    cm_cuda_rival rival[WAYS];
+    cm_cuda_candidate candidate[WAYS];
     char key[CM_CHOICE_KEY_BYTES];
     int winner = 0;
-    for (int i = 0; i < WAYS; i++) rival[i] = (cm_cuda_rival){launch_way, &ways[i]};
+    for (int i = 0; i < WAYS; i++) candidate[i] = (cm_cuda_candidate){launch_way, &ways[i]};
     name_simulations(&args->far, key);
     args->far.count = args->near.count = measured_of(of);
-    CM_TRY(cm_ops_choose(stream, key, rival, is_near ? WAYS : WAYS - 1, &winner));
+    CM_TRY(cm_ops_choose(stream, key, candidate, is_near ? WAYS : WAYS - 1, &winner));
     args->far.count = args->near.count = of->count;
     *out = ways[winner].args;
     return CM_OK;

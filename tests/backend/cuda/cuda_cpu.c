@@ -235,7 +235,7 @@ static void overwrite(const void *numbers, cm_dtype type, size_t n) {
 
 /* Where one launch is to be had it is taken; else the other ones are run, as if they were measured. */
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
-                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      const cm_convolution_norm_data *data, const cm_convolution_fallback *fallback,
                                       cm_convolution_norm_plan **out) {
     const cm_convolution *c = &norm->convolution;
     ck_assert(c->way == CM_CONVOLVE && c->type != CM_F32 && !c->accumulate && c->x_gap == 0 && c->weight_gap == 0 &&
@@ -244,7 +244,7 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
     overwrite(data->x, c->type, (size_t)c->B * (size_t)c->H * (size_t)c->W * (size_t)c->C);
     if (norm->adds)
         overwrite(data->residual, norm->residual, (size_t)c->B * (size_t)c->P * (size_t)c->Q * (size_t)c->O);
-    if (!cuda_cpu_whole) return rival->run(stream, rival->context);
+    if (!cuda_cpu_whole) return fallback->run(stream, fallback->context);
     *out = malloc(sizeof **out);
     ck_assert_ptr_nonnull(*out);
     (*out)->norm = *norm;
@@ -306,13 +306,14 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
 }
 
 /* All of them run, as where they are measured. */
-cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count, int *winner) {
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candidate candidate[], int count,
+                        int *winner) {
     (void)stream;
     ck_assert_int_lt(strlen(key), CM_CHOICE_KEY_BYTES);
     memcpy(cuda_cpu_chosen.key, key, strlen(key) + 1);
     for (int i = 0; i < count; i++) {
         const int before = cuda_cpu_launches;
-        CM_TRY(rival[i].launch(rival[i].context));
+        CM_TRY(candidate[i].launch(candidate[i].context));
         cuda_cpu_chosen.launches[i] = cuda_cpu_launches - before;
     }
     *winner = cuda_cpu_winner == CUDA_CPU_LAST ? count - 1 : cuda_cpu_winner;

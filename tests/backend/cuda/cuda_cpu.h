@@ -15,8 +15,8 @@ void cuda_cpu_close(cm_backend *backend);
 /* What its device can do: set by the test before passes are created. */
 extern cm_ops_limits cuda_cpu_limits;
 
-/* Which rival is the fastest of those that an operation has measured; and the last that were: their key, and what each
- * has launched. */
+/* Which candidate is the fastest of those that an operation has measured; and the last that were: their key, and what
+ * each has launched. */
 enum { CUDA_CPU_LAST = -1 };
 typedef struct cuda_cpu_choice {
     char key[CM_CHOICE_KEY_BYTES];

@@ -70,14 +70,14 @@ static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, ch
 }
 
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
-                                const cm_cuda_rival *launch, bool *one) {
+                                const cm_cuda_candidate *launch, bool *one) {
     each_call each = {stream, pass};
-    const cm_cuda_rival rival[] = {{launch_each, &each}, *launch};
+    const cm_cuda_candidate candidate[] = {{launch_each, &each}, *launch};
     char key[CM_CHOICE_KEY_BYTES];
     int winner = 0;
     name_pass(pass, args, key);
     if (pass->work) CM_TRY(number_rows(stream, pass)); /* a fused segment has no such calls */
-    CM_TRY(cm_ops_choose(stream, key, rival, 2, &winner));
+    CM_TRY(cm_ops_choose(stream, key, candidate, 2, &winner));
     *one = winner == 1;
     return CM_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/fused/row_step.h"
-#include "device/cuda/rivals.h"
+#include "device/cuda/candidates.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +21,7 @@ uint64_t cm_row_digest(const cm_row_pass_args *args);
  * results are not what they were. Once for a device, rows and steps, then it is known from disk. Errors: those of
  * writing; where neither runs. */
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
-                                const cm_cuda_rival *launch, bool *one) CM_MUST_USE;
+                                const cm_cuda_candidate *launch, bool *one) CM_MUST_USE;
 
 /* Of a fused segment of a pass that trains, estimated: what others have left is in its memory, so nothing runs. */
 bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors);

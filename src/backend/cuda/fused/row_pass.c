@@ -35,7 +35,7 @@ static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool tr
     return cm_ops_launched(stream, result, "a pass of rows");
 }
 
-/* What a rival of its calls launches. */
+/* What a candidate of its calls launches. */
 typedef struct whole {
     cm_stream *stream;
     const cm_row_pass_args *args;
@@ -49,8 +49,8 @@ static cm_status launch_whole(void *context) {
 
 static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args, bool *out) {
     whole all = {stream, args, is_segment(pass)};
-    const cm_cuda_rival rival = {launch_whole, &all};
-    if (pass->infers) return cm_row_choice_measure(stream, pass, args, &rival, out);
+    const cm_cuda_candidate candidate = {launch_whole, &all};
+    if (pass->infers) return cm_row_choice_measure(stream, pass, args, &candidate, out);
     *out = cm_row_choice_estimate(args, cm_ops_limits_of(stream).multiprocessors);
     return CM_OK;
 }

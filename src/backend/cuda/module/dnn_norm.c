@@ -1,5 +1,5 @@
 /* Convolutions with a constant norm behind them in one launch, as graphs of cuDNN, where that is faster than what the
- * rival does. */
+ * fallback does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 
 /* One way to compute it. */
 typedef struct way {
-    int32_t is_whole;     /* one launch, of `engine`; else the rival's */
-    cm_dnn_engine engine; /* zeros for the rival */
+    int32_t is_whole;     /* one launch, of `engine`; else the fallback */
+    cm_dnn_engine engine; /* zeros for the fallback */
 } way;
 _Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
 
@@ -58,7 +58,7 @@ typedef struct trial {
     cm_convolution_norm_plan *plan;
     const cm_convolution_norm *norm;
     const cm_convolution_norm_data *data;
-    const cm_convolution_rival *rival;
+    const cm_convolution_fallback *fallback;
     cm_trial_results results;
     way way; /* the one that was taken */
 } trial;
@@ -84,7 +84,7 @@ static cm_status fill(const trial *t) {
     return cm_trial_fill(t->stream, (void *)(uintptr_t)t->data->residual, t->norm->residual, y);
 }
 
-/* Number 0 is the rival; where cuDNN has nothing, or refuses the graph, it is the only one. */
+/* Number 0 is the fallback; where cuDNN has nothing, or refuses the graph, it is the only one. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
     trial *t = context;
     way *out = candidates;
@@ -113,7 +113,7 @@ static cm_status take(void *context, const void *candidate) {
 static cm_status run(void *context) {
     const trial *t = context;
     return t->way.is_whole ? cm_convolution_norm_run(t->stream, t->plan, t->data)
-                           : t->rival->run(t->stream, t->rival->context);
+                           : t->fallback->run(t->stream, t->fallback->context);
 }
 
 static cm_status measure(void *context, float *milliseconds) {
@@ -163,9 +163,9 @@ static void name_plan(const cm_convolution_norm *norm, char key[CM_CHOICE_KEY_BY
 }
 
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
-                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      const cm_convolution_norm_data *data, const cm_convolution_fallback *fallback,
                                       cm_convolution_norm_plan **out) {
-    trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
+    trial t = {.stream = stream, .norm = norm, .data = data, .fallback = fallback};
     *out = NULL;
     if (cm_convolution_is_small(&norm->convolution)) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;

@@ -252,12 +252,12 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
                                       .adds = residual->data,
                                       .relu = call->attr.activation == CM_ACT_RELU};
     cm_call trial = *call;
-    const cm_convolution_rival rival = {run_apart, &trial};
+    const cm_convolution_fallback fallback = {run_apart, &trial};
     cm_buffer memory[TRIED] = {{0}};
     trial.plan = plan;
     cm_status status = set_all_apart(stream, &trial, memory);
     const cm_convolution_norm_data data = norm_data(stream, &trial);
-    if (status == CM_OK) status = cm_convolution_norm_prepare(stream, &what, &data, &rival, &plan->whole);
+    if (status == CM_OK) status = cm_convolution_norm_prepare(stream, &what, &data, &fallback, &plan->whole);
     for (int i = 0; i < TRIED; i++) cm_buffer_destroy(&memory[i]);
     return status;
 }

@@ -61,21 +61,20 @@ typedef struct cm_convolution_norm_data {
 } cm_convolution_norm_data;
 
 /* What computes the same in several launches, to the same y. */
-typedef struct cm_convolution_rival {
+typedef struct cm_convolution_fallback {
     cm_status (*run)(cm_stream *stream, const void *context);
     const void *context;
-} cm_convolution_rival;
+} cm_convolution_fallback;
 
 typedef struct cm_convolution_norm_plan cm_convolution_norm_plan;
 
 /* Addresses of x, weight, residual and y are multiples of 16.
  *
- * *out: how to do it in one launch; NULL where there is no way, where it is not
- * worth finding one, or the rival is the faster one. Both are measured on
- * `data`, whose x and residual are overwritten; one whose y differs from the rival's is no way. The caller frees the
- * plan. */
+ * *out: how to do it in one launch; NULL where there is no way, where it is not worth finding one, or the fallback is
+ * the faster one. Both are measured on `data`, whose x and residual are overwritten; one whose y differs from the
+ * fallback's is no way. The caller frees the plan. */
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
-                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      const cm_convolution_norm_data *data, const cm_convolution_fallback *fallback,
                                       cm_convolution_norm_plan **out) CM_MUST_USE;
 void cm_convolution_norm_free(cm_convolution_norm_plan *plan); /* NULL is allowed */
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,

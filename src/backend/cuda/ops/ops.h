@@ -11,7 +11,7 @@
 #define CM_BACKEND_CUDA_OPS_OPS_H
 
 #include "backend/backend.h"
-#include "device/cuda/rivals.h"
+#include "device/cuda/candidates.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,8 +37,9 @@ typedef struct cm_ops_limits {
     bool multiplies_16_bits; /* cm_lanes_product */
 } cm_ops_limits;
 cm_ops_limits cm_ops_limits_of(const cm_stream *stream);
-/* Which of rival[count] is the fastest on this device, launched on the stream (rivals.h); while preparing only. */
-cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count,
+/* Which of candidate[count] is the fastest on this device, launched on the stream (candidates.h); while preparing only.
+ */
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candidate candidate[], int count,
                         int *winner) CM_MUST_USE;
 
 /* ---- operations; ops.c has them in a table ---------------------------------------------------------------------- */

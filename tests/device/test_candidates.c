@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "device/cuda/rivals.h"
+#include "device/cuda/candidates.h"
 #include "support/cuda_fake.h"
 #include "support/logged.h"
 #include "support/main.h"
@@ -50,9 +50,9 @@ static cm_status launch(void *way_) {
 }
 
 static cm_status choose(way *ways, int count, int *winner) {
-    cm_cuda_rival rival[3];
-    for (int i = 0; i < count; i++) rival[i] = (cm_cuda_rival){launch, &ways[i]};
-    return cm_cuda_rivals_choose(&lane, choices, "some work", rival, count, winner);
+    cm_cuda_candidate candidate[3];
+    for (int i = 0; i < count; i++) candidate[i] = (cm_cuda_candidate){launch, &ways[i]};
+    return cm_cuda_candidates_choose(&lane, choices, "some work", candidate, count, winner);
 }
 
 START_TEST(the_fastest_wins_whatever_its_number_of_launches) {
@@ -113,7 +113,7 @@ START_TEST(a_driver_that_refuses_events_is_an_error) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("device/rivals");
+    Suite *suite = suite_create("device/candidates");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_fastest_wins_whatever_its_number_of_launches);

@@ -1,4 +1,4 @@
-#include "device/cuda/rivals.h"
+#include "device/cuda/candidates.h"
 
 #include "device/cuda/fastest.h"
 #include "device/cuda/timing.h"
@@ -6,7 +6,7 @@
 typedef struct trial {
     cm_cuda_lane *lane;
     const char *key;
-    const cm_cuda_rival *rival;
+    const cm_cuda_candidate *candidate;
     int count;
     int32_t taken;
 } trial;
@@ -20,7 +20,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     return CM_OK;
 }
 
-/* What is kept on disk may be of a build with other rivals. */
+/* What is kept on disk may be of a build with other candidates. */
 static cm_status take(void *context, const void *candidate) {
     trial *t = context;
     const int32_t number = *(const int32_t *)candidate;
@@ -31,13 +31,13 @@ static cm_status take(void *context, const void *candidate) {
 
 static cm_status measure(void *context, float *milliseconds) {
     const trial *t = context;
-    const cm_cuda_rival *taken = &t->rival[t->taken];
+    const cm_cuda_candidate *taken = &t->candidate[t->taken];
     return cm_cuda_time(t->lane, t->key, taken->launch, taken->context, milliseconds);
 }
 
-cm_status cm_cuda_rivals_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key, const cm_cuda_rival rival[],
-                                int count, int *winner) {
-    trial t = {.lane = lane, .key = key, .rival = rival, .count = count};
+cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key,
+                                    const cm_cuda_candidate candidate[], int count, int *winner) {
+    trial t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
     const cm_fastest fastest = {.context = &t,
                                 .size = sizeof t.taken,
                                 .rounds = 1,
