@@ -7,9 +7,9 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "device/cuda/autotuner.h"
 #include "device/cuda/candidates.h"
 #include "device/cuda/choices.h"
-#include "device/cuda/fastest.h"
 
 /* What modules call of the program: named here, so that every program that knows backends has it. */
 typedef void function(void);
@@ -24,7 +24,7 @@ __attribute__((used)) static function *const shared[] = {(function *)cm_fail,
                                                          (function *)cm_cuda_describe,
                                                          (function *)cm_cuda_lane_open,
                                                          (function *)cm_cuda_graph_run,
-                                                         (function *)cm_fastest_take,
+                                                         (function *)cm_autotuner_take,
                                                          (function *)cm_cuda_candidates_choose};
 
 /* ---- opening ---- */

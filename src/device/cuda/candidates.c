@@ -1,6 +1,6 @@
 #include "device/cuda/candidates.h"
 
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
 
 typedef struct trial {
@@ -38,14 +38,14 @@ static cm_status measure(void *context, float *milliseconds) {
 cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) {
     trial t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
-    const cm_fastest fastest = {.context = &t,
-                                .size = sizeof t.taken,
-                                .rounds = 1,
-                                .log = lane->device->log_plans,
-                                .enter = enter,
-                                .take = take,
-                                .measure = measure};
-    cm_status status = cm_fastest_take(&fastest, choices, key);
+    const cm_autotuner autotuner = {.context = &t,
+                                    .size = sizeof t.taken,
+                                    .rounds = 1,
+                                    .log = lane->device->log_plans,
+                                    .enter = enter,
+                                    .take = take,
+                                    .measure = measure};
+    cm_status status = cm_autotuner_take(&autotuner, choices, key);
     *winner = (int)t.taken;
     return status;
 }

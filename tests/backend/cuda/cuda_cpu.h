@@ -4,7 +4,7 @@
 #define TESTS_BACKEND_CUDA_CPU_H
 
 #include "backend/cuda/ops/ops.h"
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 
 extern const cm_backend_class cuda_cpu_class;
 
@@ -20,7 +20,7 @@ extern cm_ops_limits cuda_cpu_limits;
 enum { CUDA_CPU_LAST = -1 };
 typedef struct cuda_cpu_choice {
     char key[CM_CHOICE_KEY_BYTES];
-    int launches[CM_FASTEST_ROOM];
+    int launches[CM_AUTOTUNER_ROOM];
 } cuda_cpu_choice;
 extern int cuda_cpu_winner;
 extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */

@@ -9,7 +9,7 @@
 #include "backend/cuda/ops/product.h"
 #include "backend/cuda/ops/trial.h"
 #include "core/arena.h"
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
 
 struct cm_product_plan {
@@ -206,14 +206,15 @@ static void name_product(const cm_cuda_product *p, char key[CM_CHOICE_KEY_BYTES]
 }
 
 /* Where nothing makes a product with its end that is kept, too: every plan would measure all of it again. */
-static cm_status choose_or_know_better(cm_stream *stream, const cm_fastest *fastest, bool has_end, const char *key) {
+static cm_status choose_or_know_better(cm_stream *stream, const cm_autotuner *autotuner, bool has_end,
+                                       const char *key) {
     const cm_cuda *cuda = cm_cuda_of(stream);
     char none[CM_CHOICE_KEY_BYTES];
     unsigned char known = 1;
     snprintf(none, sizeof none, "none for %.150s", key);
     if (has_end && cm_choices_find(cuda->choices, none, &known, sizeof known))
         return cm_fail(CM_ERR_DEVICE, "%s: no way to compute it was of use when they were measured", key);
-    cm_status status = cm_fastest_take(fastest, cuda->choices, key);
+    cm_status status = cm_autotuner_take(autotuner, cuda->choices, key);
     if (status != CM_ERR_DEVICE || !has_end || __atomic_load_n(&cuda->device->lost, __ATOMIC_RELAXED)) return status;
     char why[256];
     snprintf(why, sizeof why, "%s", cm_error_message());
@@ -224,17 +225,17 @@ static cm_status choose_or_know_better(cm_stream *stream, const cm_fastest *fast
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     const cm_cuda *cuda = cm_cuda_of(stream);
     trial t = {.stream = stream, .plan = plan};
-    const cm_fastest fastest = {.context = &t,
-                                .size = sizeof plan->algorithm,
-                                .rounds = 1,
-                                .log = cuda->device->log_plans,
-                                .enter = enter,
-                                .take = take,
-                                .measure = measure,
-                                .agree = agree};
+    const cm_autotuner autotuner = {.context = &t,
+                                    .size = sizeof plan->algorithm,
+                                    .rounds = 1,
+                                    .log = cuda->device->log_plans,
+                                    .enter = enter,
+                                    .take = take,
+                                    .measure = measure,
+                                    .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
     name_product(&plan->product, key);
-    cm_status status = choose_or_know_better(stream, &fastest, plan->product.bias || plan->product.relu, key);
+    cm_status status = choose_or_know_better(stream, &autotuner, plan->product.bias || plan->product.relu, key);
     trial_close(&t);
     return status;
 }

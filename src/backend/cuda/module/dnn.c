@@ -12,7 +12,7 @@
 #include "backend/cuda/ops/trial.h"
 #include "core/arena.h"
 #include "core/log.h"
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
 
 /* One way to compute a convolution. */
@@ -338,19 +338,19 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
     const cm_cuda *cuda = cm_cuda_of(stream);
     trial t = {.stream = stream, .plan = plan};
-    const cm_fastest fastest = {.context = &t,
-                                .size = sizeof(way),
-                                .rounds = ROUNDS,
-                                .log = cuda->device->log_plans,
-                                .enter = enter,
-                                .take = take,
-                                .measure = measure,
-                                .agree = agree};
+    const cm_autotuner autotuner = {.context = &t,
+                                    .size = sizeof(way),
+                                    .rounds = ROUNDS,
+                                    .log = cuda->device->log_plans,
+                                    .enter = enter,
+                                    .take = take,
+                                    .measure = measure,
+                                    .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u %d", (int)c->way, c->B, c->H, c->W,
              c->C, c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
              cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap), CM_LIBRARY_BYTES >> 20);
-    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
+    cm_status status = cm_autotuner_take(&autotuner, cuda->choices, key);
     trial_close(&t);
     return status;
 }

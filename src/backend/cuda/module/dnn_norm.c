@@ -10,7 +10,7 @@
 #include "backend/cuda/ops/trial.h"
 #include "core/arena.h"
 #include "core/log.h"
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
 
 /* One way to compute it. */
@@ -142,15 +142,15 @@ static cm_status agree(void *context, bool first) {
 
 static cm_status choose(trial *t) {
     const cm_cuda *cuda = cm_cuda_of(t->stream);
-    const cm_fastest fastest = {.context = t,
-                                .size = sizeof(way),
-                                .rounds = 1,
-                                .log = cuda->device->log_plans,
-                                .enter = enter,
-                                .take = take,
-                                .measure = measure,
-                                .agree = agree};
-    cm_status status = cm_fastest_take(&fastest, cuda->choices, t->plan->key);
+    const cm_autotuner autotuner = {.context = t,
+                                    .size = sizeof(way),
+                                    .rounds = 1,
+                                    .log = cuda->device->log_plans,
+                                    .enter = enter,
+                                    .take = take,
+                                    .measure = measure,
+                                    .agree = agree};
+    cm_status status = cm_autotuner_take(&autotuner, cuda->choices, t->plan->key);
     cm_trial_free(&t->results);
     return status;
 }

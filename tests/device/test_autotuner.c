@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 #include "support/logged.h"
 #include "support/main.h"
 
@@ -71,17 +71,17 @@ static void tear_down(void) {
 }
 
 static cm_status hold(const runner *of, int count, bool log) {
-    const cm_fastest fastest = {.context = (void *)&field,
-                                .size = sizeof(runner),
-                                .rounds = 2,
-                                .log = log,
-                                .enter = enter,
-                                .take = take,
-                                .measure = measure,
-                                .agree = agree};
+    const cm_autotuner autotuner = {.context = (void *)&field,
+                                    .size = sizeof(runner),
+                                    .rounds = 2,
+                                    .log = log,
+                                    .enter = enter,
+                                    .take = take,
+                                    .measure = measure,
+                                    .agree = agree};
     field = of, runners = count;
     entered = measured = judged = 0, taken = judge = -1;
-    return cm_fastest_take(&fastest, choices, "sum 3 4");
+    return cm_autotuner_take(&autotuner, choices, "sum 3 4");
 }
 
 START_TEST(the_fastest_that_runs_is_taken_and_kept) {
@@ -181,7 +181,7 @@ START_TEST(where_none_enters_or_entering_fails_the_error_says_so) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("device/fastest");
+    Suite *suite = suite_create("device/autotuner");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_fastest_that_runs_is_taken_and_kept);

@@ -1,32 +1,32 @@
-#include "device/cuda/fastest.h"
+#include "device/cuda/autotuner.h"
 
 #include <stdio.h>
 
 #include "core/log.h"
 
 typedef struct candidates {
-    _Alignas(16) unsigned char list[CM_FASTEST_ROOM * CM_CHOICE_BYTES];
-    float milliseconds[CM_FASTEST_ROOM]; /* below 0: it does not run */
-    int count, best;                     /* best -1: none runs */
+    _Alignas(16) unsigned char list[CM_AUTOTUNER_ROOM * CM_CHOICE_BYTES];
+    float milliseconds[CM_AUTOTUNER_ROOM]; /* below 0: it does not run */
+    int count, best;                       /* best -1: none runs */
 } candidates;
 
-static const unsigned char *candidate(const cm_fastest *f, const candidates *c, int i) {
+static const unsigned char *candidate(const cm_autotuner *f, const candidates *c, int i) {
     return c->list + (size_t)i * f->size;
 }
 
-static cm_status measure_one(const cm_fastest *f, const void *which, float *milliseconds) {
+static cm_status measure_one(const cm_autotuner *f, const void *which, float *milliseconds) {
     CM_TRY(f->take(f->context, which));
     return f->measure(f->context, milliseconds);
 }
 
-static bool agrees(const cm_fastest *f, const char *key, bool first) {
+static bool agrees(const cm_autotuner *f, const char *key, bool first) {
     if (!f->agree || f->agree(f->context, first) == CM_OK) return true;
     if (f->log) cm_log(CM_INFO, "%s: a way to compute it is left out: %s", key, cm_error_message());
     return false;
 }
 
 /* A candidate that fails is out; what it said is the error if all fail. */
-static cm_status hold_round(const cm_fastest *f, const char *key, int round, candidates *c) {
+static cm_status hold_round(const cm_autotuner *f, const char *key, int round, candidates *c) {
     c->count = 0;
     CM_TRY(f->enter(f->context, round, c->list, &c->count));
     for (int i = 0; i < c->count; i++) {
@@ -38,7 +38,7 @@ static cm_status hold_round(const cm_fastest *f, const char *key, int round, can
     return CM_OK;
 }
 
-static cm_status hold_rounds(const cm_fastest *f, const char *key, candidates *c) {
+static cm_status hold_rounds(const cm_autotuner *f, const char *key, candidates *c) {
     int entered = 0;
     c->best = -1;
     for (int round = 0; round < f->rounds && c->best < 0; round++) {
@@ -52,7 +52,7 @@ static cm_status hold_rounds(const cm_fastest *f, const char *key, candidates *c
     return cm_fail(CM_ERR_DEVICE, "%s: none of %d ways to compute it runs: %s", key, entered, last);
 }
 
-static bool take_kept(const cm_fastest *f, cm_choices *choices, const char *key) {
+static bool take_kept(const cm_autotuner *f, cm_choices *choices, const char *key) {
     _Alignas(16) unsigned char kept[CM_CHOICE_BYTES];
     if (!cm_choices_find(choices, key, kept, f->size)) return false;
     if (f->take(f->context, kept) == CM_OK) return true;
@@ -61,7 +61,7 @@ static bool take_kept(const cm_fastest *f, cm_choices *choices, const char *key)
 }
 
 static void log_times(const char *key, const candidates *c) {
-    char times[CM_FASTEST_ROOM * 16] = "";
+    char times[CM_AUTOTUNER_ROOM * 16] = "";
     size_t used = 0;
     for (int i = 0; i < c->count; i++)
         used += (size_t)snprintf(times + used, sizeof times - used, c->milliseconds[i] < 0.0f ? " -" : " %.4g",
@@ -69,7 +69,7 @@ static void log_times(const char *key, const candidates *c) {
     cm_log(CM_INFO, "%s: number %d is the fastest of these, in ms:%s", key, c->best, times);
 }
 
-cm_status cm_fastest_take(const cm_fastest *f, cm_choices *choices, const char *key) {
+cm_status cm_autotuner_take(const cm_autotuner *f, cm_choices *choices, const char *key) {
     candidates c;
     if (take_kept(f, choices, key)) return CM_OK;
     CM_TRY(hold_rounds(f, key, &c));
