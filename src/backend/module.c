@@ -7,9 +7,9 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "device/cuda/autotune_cache.h"
 #include "device/cuda/autotuner.h"
 #include "device/cuda/candidates.h"
-#include "device/cuda/choices.h"
 
 /* What modules call of the program: named here, so that every program that knows backends has it. */
 typedef void function(void);
@@ -19,7 +19,7 @@ __attribute__((used)) static function *const shared[] = {(function *)cm_fail,
                                                          (function *)cm_memory_check,
                                                          (function *)cm_tensor_make,
                                                          (function *)cm_trace_begin,
-                                                         (function *)cm_choices_open,
+                                                         (function *)cm_autotune_cache_open,
                                                          (function *)cm_cuda_open,
                                                          (function *)cm_cuda_describe,
                                                          (function *)cm_cuda_lane_open,

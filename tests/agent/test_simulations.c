@@ -216,7 +216,7 @@ START_TEST(what_was_measured_is_known_by_roots_simulations_rules_and_passes) {
                                   {CM_POLICY_MUZERO, CM_F32, 16, SIMULATIONS - 1, 0},
                                   {CM_POLICY_GUMBEL_MUZERO, CM_F32, 16, SIMULATIONS, 0},
                                   {CM_POLICY_MUZERO, CM_BF16, 16, SIMULATIONS, 0}};
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     open_all(infer_network(INFER_PLAIN));
     strcpy(key, key_of(&simple));
     ck_assert_str_eq(key_of(&simple), key);

@@ -57,16 +57,16 @@ static cm_status agree(void *context, bool first) {
     return taken == odd ? cm_fail(CM_ERR_DEVICE, "number %d differs from number %d", taken, judge) : CM_OK;
 }
 
-static cm_choices *choices;
+static cm_autotune_cache *cache;
 
 static void set_up(void) {
     log_keep();
     odd = 0;
-    ck_assert_int_eq(cm_choices_open(NULL, "a device", &choices), CM_OK);
+    ck_assert_int_eq(cm_autotune_cache_open(NULL, "a device", &cache), CM_OK);
 }
 
 static void tear_down(void) {
-    cm_choices_close(choices);
+    cm_autotune_cache_close(cache);
     log_show();
 }
 
@@ -81,7 +81,7 @@ static cm_status hold(const runner *of, int count, bool log) {
                                     .agree = agree};
     field = of, runners = count;
     entered = measured = judged = 0, taken = judge = -1;
-    return cm_autotuner_take(&autotuner, choices, "sum 3 4");
+    return cm_autotuner_take(&autotuner, cache, "sum 3 4");
 }
 
 START_TEST(the_fastest_that_runs_is_taken_and_kept) {
@@ -94,7 +94,7 @@ START_TEST(the_fastest_that_runs_is_taken_and_kept) {
     ck_assert_int_eq(taken, 3);
     ck_assert_int_eq(entered, 1); /* one of the first round runs, so the second is not held */
     ck_assert_int_eq(measured, 4);
-    ck_assert(cm_choices_find(choices, "sum 3 4", &kept, sizeof kept));
+    ck_assert(cm_autotune_cache_find(cache, "sum 3 4", &kept, sizeof kept));
     ck_assert_int_eq(kept.number, 3);
     ck_assert_str_eq(logged, "");
 }
@@ -115,7 +115,7 @@ END_TEST
 
 START_TEST(what_is_kept_is_taken_without_measuring) {
     static const runner all[] = {{1, 0, true, true, 1.0f}, {2, 0, true, true, 2.0f}};
-    ck_assert_int_eq(cm_choices_keep(choices, "sum 3 4", &all[1], sizeof all[1]), CM_OK);
+    ck_assert_int_eq(cm_autotune_cache_keep(cache, "sum 3 4", &all[1], sizeof all[1]), CM_OK);
     ck_assert_int_eq(hold(all, 2, true), CM_OK);
     ck_assert_int_eq(taken, 2);
     ck_assert_int_eq(entered + measured, 0);
@@ -126,10 +126,10 @@ END_TEST
 START_TEST(a_kept_one_that_is_not_to_be_had_is_chosen_anew_with_one_line) {
     static const runner all[] = {{1, 0, true, true, 1.0f}}, gone = {9, 0, false, true, 0.5f};
     runner kept;
-    ck_assert_int_eq(cm_choices_keep(choices, "sum 3 4", &gone, sizeof gone), CM_OK);
+    ck_assert_int_eq(cm_autotune_cache_keep(cache, "sum 3 4", &gone, sizeof gone), CM_OK);
     ck_assert_int_eq(hold(all, 1, false), CM_OK);
     ck_assert_int_eq(taken, 1);
-    ck_assert(cm_choices_find(choices, "sum 3 4", &kept, sizeof kept));
+    ck_assert(cm_autotune_cache_find(cache, "sum 3 4", &kept, sizeof kept));
     ck_assert_int_eq(kept.number, 1);
     ck_assert_str_eq(logged, "sum 3 4 is chosen again, its choice is of no use here: number 9 is not to be had\n");
 }
@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(one_of_another_size_is_not_looked_at) {
     static const runner all[] = {{1, 0, true, true, 1.0f}};
-    ck_assert_int_eq(cm_choices_keep(choices, "sum 3 4", "an older version's", 18), CM_OK);
+    ck_assert_int_eq(cm_autotune_cache_keep(cache, "sum 3 4", "an older version's", 18), CM_OK);
     ck_assert_int_eq(hold(all, 1, false), CM_OK);
     ck_assert_int_eq(taken, 1);
     ck_assert_int_eq(measured, 1);
@@ -166,7 +166,7 @@ START_TEST(where_none_runs_the_error_says_what_the_last_one_said) {
     runner kept;
     ck_assert_int_eq(hold(all, 2, false), CM_ERR_DEVICE);
     ck_assert_str_eq(cm_error_message(), "sum 3 4: none of 2 ways to compute it runs: number 2 does not run");
-    ck_assert(!cm_choices_find(choices, "sum 3 4", &kept, sizeof kept));
+    ck_assert(!cm_autotune_cache_find(cache, "sum 3 4", &kept, sizeof kept));
 }
 END_TEST
 

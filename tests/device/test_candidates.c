@@ -10,17 +10,17 @@
 
 static cm_cuda_device *device;
 static cm_cuda_lane lane;
-static cm_choices *choices;
+static cm_autotune_cache *cache;
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
-    ck_assert_int_eq(cm_choices_open(NULL, "a device", &choices), CM_OK);
+    ck_assert_int_eq(cm_autotune_cache_open(NULL, "a device", &cache), CM_OK);
     log_keep();
 }
 
 static void tear_down(void) {
-    cm_choices_close(choices);
+    cm_autotune_cache_close(cache);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
     log_show();
@@ -52,7 +52,7 @@ static cm_status launch(void *way_) {
 static cm_status choose(way *ways, int count, int *winner) {
     cm_cuda_candidate candidate[3];
     for (int i = 0; i < count; i++) candidate[i] = (cm_cuda_candidate){launch, &ways[i]};
-    return cm_cuda_candidates_choose(&lane, choices, "some work", candidate, count, winner);
+    return cm_cuda_candidates_choose(&lane, cache, "some work", candidate, count, winner);
 }
 
 START_TEST(the_fastest_wins_whatever_its_number_of_launches) {

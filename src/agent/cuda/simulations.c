@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/cuda/fused/row_autotune.h"
 #include "backend/cuda/fused/row_build.h"
-#include "backend/cuda/fused/row_choice.h"
 #include "backend/cuda/fused/row_near.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -70,10 +70,10 @@ static cm_status launch_way(void *context) {
 enum { KERNEL = 3 };
 
 /* All that decides on times. */
-static void name_simulations(const cm_simulations_args *args, char key[CM_CHOICE_KEY_BYTES]) {
+static void name_simulations(const cm_simulations_args *args, char key[CM_AUTOTUNE_KEY_BYTES]) {
     const cm_tree *tree = &args->trees.tree;
     const cm_search_params *p = &tree->params;
-    snprintf(key, CM_CHOICE_KEY_BYTES,
+    snprintf(key, CM_AUTOTUNE_KEY_BYTES,
              "simulations %d %d: %d of %d roots, %d deep, %d actions %d%d%d, %d codes, %016" PRIx64, (int)KERNEL,
              (int)CM_ROW_KERNEL, p->num_simulations, tree->batch, p->max_depth, tree->num_actions, (int)p->root_rule,
              (int)p->interior_rule, (int)p->qtransform.kind, tree->num_chance,
@@ -90,7 +90,7 @@ static cm_status choose(cm_stream *stream, const cm_simulations *of, both *args,
     const bool is_near = bring_near(stream, &args->near);
     way ways[WAYS] = {{stream, of, NULL}, {stream, of, &args->far}, {stream, of, &args->near}};
     cm_cuda_candidate candidate[WAYS];
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     int winner = 0;
     for (int i = 0; i < WAYS; i++) candidate[i] = (cm_cuda_candidate){launch_way, &ways[i]};
     name_simulations(&args->far, key);

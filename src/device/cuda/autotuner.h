@@ -1,9 +1,9 @@
 /* The autotuner: which of several ways to compute the same is the fastest, measured once and then kept on disk
- * (choices.h). */
+ * (autotune_cache.h). */
 #ifndef CM_DEVICE_CUDA_AUTOTUNER_H
 #define CM_DEVICE_CUDA_AUTOTUNER_H
 
-#include "device/cuda/choices.h"
+#include "device/cuda/autotune_cache.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,7 +11,7 @@ extern "C" {
 
 enum { CM_AUTOTUNER_ROOM = 24 };
 
-/* The candidates are `size` bytes each, at most CM_CHOICE_BYTES; a choice is one of them. */
+/* The candidates are `size` bytes each, at most CM_AUTOTUNE_VALUE_BYTES; an entry of the cache is one of them. */
 typedef struct cm_autotuner {
     void *context;
     size_t size;
@@ -29,7 +29,7 @@ typedef struct cm_autotuner {
 /* Takes the candidate that is kept under the key. Where there is none, or where it can no longer be taken (a line says
  * so), the fastest of those that run is taken and kept. Errors: those of enter; where no candidate runs, what the last
  * of them said. */
-cm_status cm_autotuner_take(const cm_autotuner *f, cm_choices *choices, const char *key) CM_MUST_USE;
+cm_status cm_autotuner_take(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,7 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_time(t->lane, t->key, taken->launch, taken->context, milliseconds);
 }
 
-cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key,
+cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_autotune_cache *cache, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) {
     trial t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
     const cm_autotuner autotuner = {.context = &t,
@@ -45,7 +45,7 @@ cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_choices *choices, con
                                     .enter = enter,
                                     .take = take,
                                     .measure = measure};
-    cm_status status = cm_autotuner_take(&autotuner, choices, key);
+    cm_status status = cm_autotuner_take(&autotuner, cache, key);
     *winner = (int)t.taken;
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef CM_DEVICE_CUDA_CANDIDATES_H
 #define CM_DEVICE_CUDA_CANDIDATES_H
 
-#include "device/cuda/choices.h"
+#include "device/cuda/autotune_cache.h"
 #include "device/cuda/cuda.h"
 
 #ifdef __cplusplus
@@ -19,7 +19,7 @@ typedef struct cm_cuda_candidate {
 /* *winner = the number of the fastest of candidate[count], 1 <= count <= CM_AUTOTUNER_ROOM: the one that is kept under
  * the key, else the one that is measured to be. A candidate that does not run is out. Takes no memory of the device but
  * for graphs; not while the lane captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY. */
-cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key,
+cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_autotune_cache *cache, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
  *   device.c, lane.c   an opened device and its memory; lanes and marks in their order
  *   graph.c            captured graphs
  *   result.c           results of the driver as lines
- *   choices.h          what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
+ *   autotune_cache.h   what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
  *                      works; timing.h measures them as graphs
  *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
  *

@@ -31,7 +31,7 @@
 
 int cuda_cpu_launches;
 int cuda_cpu_winner = CUDA_CPU_LAST;
-cuda_cpu_choice cuda_cpu_chosen;
+cuda_cpu_autotuning cuda_cpu_chosen;
 bool cuda_cpu_passes_lose;
 cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an H100 */
 
@@ -309,7 +309,7 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
 cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candidate candidate[], int count,
                         int *winner) {
     (void)stream;
-    ck_assert_int_lt(strlen(key), CM_CHOICE_KEY_BYTES);
+    ck_assert_int_lt(strlen(key), CM_AUTOTUNE_KEY_BYTES);
     memcpy(cuda_cpu_chosen.key, key, strlen(key) + 1);
     for (int i = 0; i < count; i++) {
         const int before = cuda_cpu_launches;

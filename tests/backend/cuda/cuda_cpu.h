@@ -18,13 +18,13 @@ extern cm_ops_limits cuda_cpu_limits;
 /* Which candidate is the fastest of those that an operation has measured; and the last that were: their key, and what
  * each has launched. */
 enum { CUDA_CPU_LAST = -1 };
-typedef struct cuda_cpu_choice {
-    char key[CM_CHOICE_KEY_BYTES];
+typedef struct cuda_cpu_autotuning {
+    char key[CM_AUTOTUNE_KEY_BYTES];
     int launches[CM_AUTOTUNER_ROOM];
-} cuda_cpu_choice;
+} cuda_cpu_autotuning;
 extern int cuda_cpu_winner;
 extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */
-extern cuda_cpu_choice cuda_cpu_chosen;
+extern cuda_cpu_autotuning cuda_cpu_chosen;
 
 /* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "backend/cuda/fused/row_autotune.h"
 #include "backend/cuda/fused/row_build.h"
-#include "backend/cuda/fused/row_choice.h"
 #include "core/arena.h"
 
 typedef struct row_pass {
@@ -50,8 +50,8 @@ static cm_status launch_whole(void *context) {
 static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args, bool *out) {
     whole all = {stream, args, is_segment(pass)};
     const cm_cuda_candidate candidate = {launch_whole, &all};
-    if (pass->infers) return cm_row_choice_measure(stream, pass, args, &candidate, out);
-    *out = cm_row_choice_estimate(args, cm_ops_limits_of(stream).multiprocessors);
+    if (pass->infers) return cm_row_autotune_measure(stream, pass, args, &candidate, out);
+    *out = cm_row_autotune_estimate(args, cm_ops_limits_of(stream).multiprocessors);
     return CM_OK;
 }
 

@@ -54,7 +54,7 @@ static cm_status fill(const trial *t) {
 static cm_status measure(const trial *t, bool *is_faster) {
     const cm_tower_args *a = &t->tower->args;
     const cm_cuda_candidate candidate[] = {{launch_calls, (void *)(uintptr_t)t}, {launch_tower, (void *)(uintptr_t)t}};
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     int winner = 0;
     snprintf(key, sizeof key, "tower %d: %d x %d x %d x %d, %d layers, type %d, wide %d %d", (int)KERNEL, a->boards,
              a->height, a->width, t->tower->channels, a->layers, (int)t->tower->type, (int)a->wide_x, (int)a->wide_y);

@@ -198,8 +198,8 @@ static cm_status agree(void *context, bool first) {
 }
 
 /* What decides on an algorithm, as text. */
-static void name_product(const cm_cuda_product *p, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
+static void name_product(const cm_cuda_product *p, char key[CM_AUTOTUNE_KEY_BYTES]) {
+    snprintf(key, CM_AUTOTUNE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
              p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
              p->bias, p->relu, p->accumulate, cm_alignment_of(p->a_gap), cm_alignment_of(p->b_gap),
              cm_alignment_of(p->c_gap));
@@ -209,16 +209,16 @@ static void name_product(const cm_cuda_product *p, char key[CM_CHOICE_KEY_BYTES]
 static cm_status choose_or_know_better(cm_stream *stream, const cm_autotuner *autotuner, bool has_end,
                                        const char *key) {
     const cm_cuda *cuda = cm_cuda_of(stream);
-    char none[CM_CHOICE_KEY_BYTES];
+    char none[CM_AUTOTUNE_KEY_BYTES];
     unsigned char known = 1;
     snprintf(none, sizeof none, "none for %.150s", key);
-    if (has_end && cm_choices_find(cuda->choices, none, &known, sizeof known))
+    if (has_end && cm_autotune_cache_find(cuda->autotune_cache, none, &known, sizeof known))
         return cm_fail(CM_ERR_DEVICE, "%s: no way to compute it was of use when they were measured", key);
-    cm_status status = cm_autotuner_take(autotuner, cuda->choices, key);
+    cm_status status = cm_autotuner_take(autotuner, cuda->autotune_cache, key);
     if (status != CM_ERR_DEVICE || !has_end || __atomic_load_n(&cuda->device->lost, __ATOMIC_RELAXED)) return status;
     char why[256];
     snprintf(why, sizeof why, "%s", cm_error_message());
-    CM_TRY(cm_choices_keep(cuda->choices, none, &known, sizeof known));
+    CM_TRY(cm_autotune_cache_keep(cuda->autotune_cache, none, &known, sizeof known));
     return cm_fail(CM_ERR_DEVICE, "%s", why);
 }
 
@@ -233,7 +233,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
                                     .take = take,
                                     .measure = measure,
                                     .agree = agree};
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     name_product(&plan->product, key);
     cm_status status = choose_or_know_better(stream, &autotuner, plan->product.bias || plan->product.relu, key);
     trial_close(&t);

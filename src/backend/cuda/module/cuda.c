@@ -18,12 +18,12 @@ static const cm_cuda_code code = {CUDART_VERSION, CM_CUDA_ARCHS, CM_CUDA_PTX};
 
 /* ---- backend ---- */
 
-static cm_status open_choices(cm_cuda *cuda) {
+static cm_status open_cache(cm_cuda *cuda) {
     char folder[512], identity[256];
-    bool kept = cm_choices_folder(folder, sizeof folder);
+    bool kept = cm_autotune_cache_folder(folder, sizeof folder);
     snprintf(identity, sizeof identity, "%s, capability %d.%d, cuBLASLt %zu, cuDNN %zu", cuda->device->properties.name,
              cuda->device->properties.major, cuda->device->properties.minor, cublasLtGetVersion(), cudnnGetVersion());
-    return cm_choices_open(kept ? folder : NULL, identity, &cuda->choices);
+    return cm_autotune_cache_open(kept ? folder : NULL, identity, &cuda->autotune_cache);
 }
 
 static void describe_all(cm_cuda *cuda) {
@@ -41,7 +41,7 @@ static cm_status open_all(cm_cuda *cuda, cm_backend *backend) {
     CM_TRY(cm_cuda_open(&cuda->driver, backend->place % backend->devices, &code, &cuda->device));
     CM_TRY(cm_cuda_result(cuda->device, (int)cudaSetDevice(cuda->device->ordinal), "the CUDA runtime"));
     CM_TRY(cm_cuda_blas((int)cublasLtCreate(&cuda->blas), "opening cuBLASLt"));
-    CM_TRY(open_choices(cuda));
+    CM_TRY(open_cache(cuda));
     describe_all(cuda);
     cm_cuda_nvtx_open();
     return cm_cuda_ops_open(cuda);
@@ -52,7 +52,7 @@ static void close_all(cm_cuda *cuda) {
         cm_cuda_ops_close(cuda);
         if (cuda->blas) cublasLtDestroy(cuda->blas);
     }
-    cm_choices_close(cuda->choices);
+    cm_autotune_cache_close(cuda->autotune_cache);
     cm_cuda_close(cuda->device);
     cm_cuda_driver_close(&cuda->driver);
     free(cuda);

@@ -11,7 +11,7 @@
  *                   row_pass.h, row_product.h, row_wide.h and row_lane.h (the kernel),
  *                   row_near.h (weights in a block's memory),
  *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
- *                   row_choice.h (whether it is worth it), row_pass.c (launching); convolutions of a tower, planes
+ *                   row_autotune.h (whether it is worth it), row_pass.c (launching); convolutions of a tower, planes
  *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
@@ -19,7 +19,7 @@
  *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
  *                   (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
- * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
+ * Memory, lanes, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them there.
  *
  * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches in
  * the order of its stream: no memory is taken, nothing is waited for, no host memory is read or written but the call
@@ -30,7 +30,7 @@
 #define CM_BACKEND_CUDA_MODULE_CUDA_H
 
 #include "backend/backend.h"
-#include "device/cuda/choices.h"
+#include "device/cuda/autotune_cache.h"
 #include "device/cuda/cuda.h"
 
 #ifdef __cplusplus
@@ -47,9 +47,9 @@ struct cudnnContext;    /* *: a cudnnHandle_t */
 typedef struct cm_cuda {
     cm_cuda_device *device;
     cm_cuda_driver driver;
-    struct cublasLtContext *blas; /* safe from several threads */
-    cm_choices *choices;          /* algorithms that were measured, by device and shape */
-    void *weights;                /* of the operations: 16-bit copies of weights; see cm_cuda_ops_open */
+    struct cublasLtContext *blas;      /* safe from several threads */
+    cm_autotune_cache *autotune_cache; /* algorithms that were measured, by device and shape */
+    void *weights;                     /* of the operations: 16-bit copies of weights; see cm_cuda_ops_open */
     char description[192];
 } cm_cuda;
 

@@ -21,7 +21,7 @@ typedef struct way {
     int32_t algorithm, math; /* of the functions */
     cm_dnn_engine engine;    /* of the graph */
 } way;
-_Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
+_Static_assert(sizeof(way) <= CM_AUTOTUNE_VALUE_BYTES, "a way is kept on disk by the autotune cache");
 
 struct cm_convolution_plan {
     cm_convolution convolution;
@@ -346,11 +346,11 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
                                     .take = take,
                                     .measure = measure,
                                     .agree = agree};
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u %d", (int)c->way, c->B, c->H, c->W,
              c->C, c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
              cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap), CM_LIBRARY_BYTES >> 20);
-    cm_status status = cm_autotuner_take(&autotuner, cuda->choices, key);
+    cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, key);
     trial_close(&t);
     return status;
 }

@@ -18,12 +18,12 @@ typedef struct way {
     int32_t is_whole;     /* one launch, of `engine`; else the fallback */
     cm_dnn_engine engine; /* zeros for the fallback */
 } way;
-_Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
+_Static_assert(sizeof(way) <= CM_AUTOTUNE_VALUE_BYTES, "a way is kept on disk by the autotune cache");
 
 /* One for all calls alike of a stream, since to plan it takes long. */
 struct cm_convolution_norm_plan {
     cm_dnn_graph *graph; /* owned; NULL: not described yet */
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     int users;
     cm_convolution_norm_plan **first, *next; /* of the stream's */
 };
@@ -150,14 +150,14 @@ static cm_status choose(trial *t) {
                                     .take = take,
                                     .measure = measure,
                                     .agree = agree};
-    cm_status status = cm_autotuner_take(&autotuner, cuda->choices, t->plan->key);
+    cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, t->plan->key);
     cm_trial_free(&t->results);
     return status;
 }
 
-static void name_plan(const cm_convolution_norm *norm, char key[CM_CHOICE_KEY_BYTES]) {
+static void name_plan(const cm_convolution_norm *norm, char key[CM_AUTOTUNE_KEY_BYTES]) {
     const cm_convolution *c = &norm->convolution;
-    snprintf(key, CM_CHOICE_KEY_BYTES, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d %d", c->B, c->H, c->W,
+    snprintf(key, CM_AUTOTUNE_KEY_BYTES, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d %d", c->B, c->H, c->W,
              c->C, c->O, c->k, c->stride, (int)c->type, (int)norm->y, norm->adds ? (int)norm->residual : -1, norm->relu,
              CM_LIBRARY_BYTES >> 20);
 }
@@ -169,7 +169,7 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
     *out = NULL;
     if (cm_convolution_is_small(&norm->convolution)) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     name_plan(norm, key);
     for (*out = *first; *out && strcmp((*out)->key, key) != 0;) *out = (*out)->next;
     if (*out) {

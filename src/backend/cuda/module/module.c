@@ -37,8 +37,8 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
 
 cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candidate candidate[], int count,
                         int *winner) {
-    return cm_cuda_candidates_choose(&cm_cuda_stream_of(stream)->lane, cm_cuda_of(stream)->choices, key, candidate,
-                                     count, winner);
+    return cm_cuda_candidates_choose(&cm_cuda_stream_of(stream)->lane, cm_cuda_of(stream)->autotune_cache, key,
+                                     candidate, count, winner);
 }
 
 /* ---- for cuda.c ---- */

@@ -129,7 +129,7 @@ END_TEST
 /* ---- where many launches are faster ---- */
 
 /* The recurrent pass of so many rows, which is created last. */
-static void measure(int rows, cm_dtype type, cuda_cpu_choice *out) {
+static void measure(int rows, cm_dtype type, cuda_cpu_autotuning *out) {
     cm_inference_destroy(infer(rows, type));
     *out = cuda_cpu_chosen;
 }
@@ -166,7 +166,7 @@ START_TEST(what_is_measured_has_rows_of_its_own) {
 END_TEST
 
 START_TEST(what_was_measured_is_known_by_rows_steps_and_types) {
-    cuda_cpu_choice a, b;
+    cuda_cpu_autotuning a, b;
     open_all(infer_network(INFER_PLAIN));
     measure(16, CM_BF16, &a), measure(16, CM_BF16, &b);
     ck_assert_str_eq(a.key, b.key); /* addresses do not count */

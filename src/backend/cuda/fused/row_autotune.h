@@ -1,6 +1,6 @@
 /* Whether calls that can be one launch (row_build.h) are faster as that. */
-#ifndef CM_BACKEND_CUDA_FUSED_ROW_CHOICE_H
-#define CM_BACKEND_CUDA_FUSED_ROW_CHOICE_H
+#ifndef CM_BACKEND_CUDA_FUSED_ROW_AUTOTUNE_H
+#define CM_BACKEND_CUDA_FUSED_ROW_AUTOTUNE_H
 
 #include "backend/backend.h"
 #include "backend/cuda/fused/row_step.h"
@@ -20,11 +20,11 @@ uint64_t cm_row_digest(const cm_row_pass_args *args);
  * its calls launched one by one? Both run, so numbers of rows of a whole pass are written (each row its own) and
  * results are not what they were. Once for a device, rows and steps, then it is known from disk. Errors: those of
  * writing; where neither runs. */
-cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
-                                const cm_cuda_candidate *launch, bool *one) CM_MUST_USE;
+cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
+                                  const cm_cuda_candidate *launch, bool *one) CM_MUST_USE;
 
 /* Of a fused segment of a pass that trains, estimated: what others have left is in its memory, so nothing runs. */
-bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors);
+bool cm_row_autotune_estimate(const cm_row_pass_args *args, int multiprocessors);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-#include "backend/cuda/fused/row_choice.h"
+#include "backend/cuda/fused/row_autotune.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,16 +64,17 @@ uint64_t cm_row_digest(const cm_row_pass_args *args) {
     return digest;
 }
 
-static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64, pass->work ? "pass" : "segment",
-             (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps, cm_row_digest(args));
+static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, char key[CM_AUTOTUNE_KEY_BYTES]) {
+    snprintf(key, CM_AUTOTUNE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64,
+             pass->work ? "pass" : "segment", (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps,
+             cm_row_digest(args));
 }
 
-cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
-                                const cm_cuda_candidate *launch, bool *one) {
+cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
+                                  const cm_cuda_candidate *launch, bool *one) {
     each_call each = {stream, pass};
     const cm_cuda_candidate candidate[] = {{launch_each, &each}, *launch};
-    char key[CM_CHOICE_KEY_BYTES];
+    char key[CM_AUTOTUNE_KEY_BYTES];
     int winner = 0;
     name_pass(pass, args, key);
     if (pass->work) CM_TRY(number_rows(stream, pass)); /* a fused segment has no such calls */
@@ -98,7 +99,7 @@ static int64_t clocks_of(const cm_row_step *s) {
 
 /* Every block takes its rows through all steps, and there may be few of them: is that less than the launches that are
  * saved? One by itself, with what it does and the wait for what lies ahead of it, takes some 2.5 us. */
-bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors) {
+bool cm_row_autotune_estimate(const cm_row_pass_args *args, int multiprocessors) {
     enum { CLOCKS_OF_LAUNCH = 5000 };
     const int64_t waves = (cm_row_tiles(args) + multiprocessors - 1) / multiprocessors;
     int64_t clocks = 0;
