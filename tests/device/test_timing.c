@@ -67,7 +67,7 @@ START_TEST(short_work_is_run_many_times_in_a_graph) {
         ck_assert_int_eq(cm_fake_calls("exec_launch") - before, 1 + 3 * 2);
         ck_assert_int_eq(j.runs, 2 + rows[i].runs * (1 + 3 * 2));
     }
-    ck_assert_str_eq(logged, ""); /* each trial would be a line */
+    ck_assert_str_eq(logged, ""); /* each measurement would be a line */
 }
 END_TEST
 

@@ -3,16 +3,16 @@
 #include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
 
-typedef struct trial {
+typedef struct tuning {
     cm_cuda_lane *lane;
     const char *key;
     const cm_cuda_candidate *candidate;
     int count;
     int32_t taken;
-} trial;
+} tuning;
 
 static cm_status enter(void *context, int round, void *candidates, int *count) {
-    const trial *t = context;
+    const tuning *t = context;
     int32_t *number = candidates;
     (void)round;
     for (int i = 0; i < t->count; i++) number[i] = i;
@@ -22,7 +22,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 
 /* What is kept on disk may be of a build with other candidates. */
 static cm_status take(void *context, const void *candidate) {
-    trial *t = context;
+    tuning *t = context;
     const int32_t number = *(const int32_t *)candidate;
     if (number < 0 || number >= t->count) return cm_fail(CM_ERR_INPUT, "there is no number %d", (int)number);
     t->taken = number;
@@ -30,14 +30,14 @@ static cm_status take(void *context, const void *candidate) {
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    const trial *t = context;
+    const tuning *t = context;
     const cm_cuda_candidate *taken = &t->candidate[t->taken];
     return cm_cuda_time(t->lane, t->key, taken->launch, taken->context, milliseconds);
 }
 
 cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_autotune_cache *cache, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) {
-    trial t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
+    tuning t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
     const cm_autotuner autotuner = {.context = &t,
                                     .size = sizeof t.taken,
                                     .rounds = 1,

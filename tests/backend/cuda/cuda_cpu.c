@@ -228,7 +228,7 @@ struct cm_convolution_norm_plan {
 
 bool cuda_cpu_whole;
 
-/* A trial overwrites what it reads of planes. */
+/* A measurement overwrites what it reads of planes. */
 static void overwrite(const void *numbers, cm_dtype type, size_t n) {
     for (size_t i = 0; i < n * cm_dtype_size(type); i++) ((unsigned char *)(uintptr_t)numbers)[i] = 0x5a;
 }

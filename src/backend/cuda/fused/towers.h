@@ -22,7 +22,8 @@ int cm_tower_launch(const cm_tower_args *args, int channels, cm_dtype type, void
 
 /* A tower of calls first .. first + count - 1. *out, the caller's, stays NULL where it cannot be one launch or that
  * would take longer: both ways are measured, on the pass's own memory, in which nothing may be of use yet, and whether
- * they agree is looked at every time (trial.h). Errors: those of writing and reading; where the calls do not run. */
+ * they agree is looked at every time (autotune_check.h). Errors: those of writing and reading; where the calls do not
+ * run. */
 typedef struct cm_tower cm_tower;
 cm_status cm_tower_create(cm_stream *stream, const cm_call_list *pass, int first, int count,
                           cm_tower **out) CM_MUST_USE;

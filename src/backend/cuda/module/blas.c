@@ -6,8 +6,8 @@
 
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/module/module.h"
+#include "backend/cuda/ops/autotune_check.h"
 #include "backend/cuda/ops/product.h"
-#include "backend/cuda/ops/trial.h"
 #include "core/arena.h"
 #include "device/cuda/autotuner.h"
 #include "device/cuda/timing.h"
@@ -111,48 +111,48 @@ cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const c
 }
 
 /* Memory to measure on, at addresses as far from multiples of 16 as those of the runs. */
-typedef struct trial {
+typedef struct tuning {
     cm_stream *stream;
     cm_product_plan *plan;
     cm_buffer a, b, c, bias;
     cm_product_data data;
-} trial;
+} tuning;
 
-static void trial_close(trial *t) {
+static void tuning_close(tuning *t) {
     cm_buffer_destroy(&t->a);
     cm_buffer_destroy(&t->b);
     cm_buffer_destroy(&t->c);
     cm_buffer_destroy(&t->bias);
 }
 
-static cm_status trial_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, int gap) {
+static cm_status tuning_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, int gap) {
     return cm_buffer_create(buffer, stream->backend->device, bytes + (size_t)gap, "measuring a matrix product");
 }
 
-static cm_status trial_open(trial *t) {
+static cm_status tuning_open(tuning *t) {
     const cm_cuda_product *p = &t->plan->product;
     cm_stream *stream = t->stream;
     size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
     size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
-    CM_TRY(trial_take(stream, &t->a, a, p->a_gap));
-    CM_TRY(trial_take(stream, &t->b, b, p->b_gap));
-    CM_TRY(trial_take(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
-    CM_TRY(trial_take(stream, &t->bias, (size_t)p->n * sizeof(float), 0));
+    CM_TRY(tuning_take(stream, &t->a, a, p->a_gap));
+    CM_TRY(tuning_take(stream, &t->b, b, p->b_gap));
+    CM_TRY(tuning_take(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
+    CM_TRY(tuning_take(stream, &t->bias, (size_t)p->n * sizeof(float), 0));
     t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap, (const float *)(const void *)t->bias.base,
                                 (float *)(void *)(t->c.base + p->c_gap)};
-    CM_TRY(cm_trial_fill(stream, t->a.base + p->a_gap, p->type, a / size));
-    return cm_trial_fill(stream, t->b.base + p->b_gap, p->type, b / size);
+    CM_TRY(cm_autotune_check_fill(stream, t->a.base + p->a_gap, p->type, a / size));
+    return cm_autotune_check_fill(stream, t->b.base + p->b_gap, p->type, b / size);
 }
 
 /* The bias has an address before algorithms are asked for: which there are may depend on it. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
-    trial *t = context;
+    tuning *t = context;
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     cublasLtMatmulAlgo_t *out = candidates;
     int results;
     (void)round;
-    CM_TRY(trial_open(t));
+    CM_TRY(tuning_open(t));
     CM_TRY(set_bias(t->plan, t->data.bias));
     CM_TRY(find_candidates(t->stream, t->plan, found, &results));
     *count = 0;
@@ -163,7 +163,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 
 /* One that was kept by another library of the same version may be of no use to this one. */
 static cm_status take(void *context, const void *candidate) {
-    const trial *t = context;
+    const tuning *t = context;
     cm_product_plan *plan = t->plan;
     cublasLtMatmulHeuristicResult_t needs = {.workspaceSize = 0};
     plan->algorithm = *(const cublasLtMatmulAlgo_t *)candidate;
@@ -175,26 +175,26 @@ static cm_status take(void *context, const void *candidate) {
                    needs.workspaceSize, (size_t)CM_LIBRARY_BYTES);
 }
 
-static cm_status run_trial(void *context) {
-    const trial *t = context;
+static cm_status run_candidate(void *context) {
+    const tuning *t = context;
     return cm_product_run(t->stream, t->plan, &t->data);
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    const trial *t = context;
-    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a matrix product", run_trial, context, milliseconds);
+    const tuning *t = context;
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a matrix product", run_candidate, context, milliseconds);
 }
 
 /* Does a NaN in the first number of a show in the first of c? Behind a relu that makes 0 of it nobody would see it
  * again. Where all do so the product is made without its end (dense.c). */
 static cm_status agree(void *context, bool first) {
-    const trial *t = context;
+    const tuning *t = context;
     const cm_cuda_product *p = &t->plan->product;
     (void)first;
     if (!p->relu) return CM_OK;
-    CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data.a, p->type));
-    CM_TRY(run_trial(context));
-    return cm_trial_expect_nan(t->stream, t->data.c, CM_F32);
+    CM_TRY(cm_autotune_check_put_nan(t->stream, (void *)(uintptr_t)t->data.a, p->type));
+    CM_TRY(run_candidate(context));
+    return cm_autotune_check_expect_nan(t->stream, t->data.c, CM_F32);
 }
 
 /* What decides on an algorithm, as text. */
@@ -224,7 +224,7 @@ static cm_status choose_or_know_better(cm_stream *stream, const cm_autotuner *au
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     const cm_cuda *cuda = cm_cuda_of(stream);
-    trial t = {.stream = stream, .plan = plan};
+    tuning t = {.stream = stream, .plan = plan};
     const cm_autotuner autotuner = {.context = &t,
                                     .size = sizeof plan->algorithm,
                                     .rounds = 1,
@@ -236,7 +236,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     char key[CM_AUTOTUNE_KEY_BYTES];
     name_product(&plan->product, key);
     cm_status status = choose_or_know_better(stream, &autotuner, plan->product.bias || plan->product.relu, key);
-    trial_close(&t);
+    tuning_close(&t);
     return status;
 }
 

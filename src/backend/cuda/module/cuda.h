@@ -16,8 +16,8 @@
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
  *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
- *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
- *                   (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
+ *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
+ * autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
  * Memory, lanes, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them there.
  *

@@ -8,8 +8,8 @@
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/module/dnn_graph.h"
 #include "backend/cuda/module/module.h"
+#include "backend/cuda/ops/autotune_check.h"
 #include "backend/cuda/ops/convolution.h"
-#include "backend/cuda/ops/trial.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/autotuner.h"
@@ -106,28 +106,28 @@ typedef struct plane {
 } plane;
 
 /* What choosing needs: memory to measure on, what was found. */
-typedef struct trial {
+typedef struct tuning {
     cm_stream *stream;
     cm_convolution_plan *plan;
     plane x, y, weight;
-    cm_trial_results results;
+    cm_autotune_check_results results;
     found found[ALGORITHMS]; /* the fastest first */
     int count;
-} trial;
+} tuning;
 
-static void trial_close(trial *t) {
-    cm_trial_free(&t->results);
+static void tuning_close(tuning *t) {
+    cm_autotune_check_free(&t->results);
     cm_buffer_destroy(&t->x.memory);
     cm_buffer_destroy(&t->y.memory);
     cm_buffer_destroy(&t->weight.memory);
 }
 
-static cm_status fill(const trial *t, const plane *p) {
-    return cm_trial_fill(t->stream, p->base, t->plan->convolution.type, p->n);
+static cm_status fill(const tuning *t, const plane *p) {
+    return cm_autotune_check_fill(t->stream, p->base, t->plan->convolution.type, p->n);
 }
 
 /* Numbers, for times, too: of zeros a GPU multiplies faster. */
-static cm_status open_plane(const trial *t, plane *p, size_t n, int gap) {
+static cm_status open_plane(const tuning *t, plane *p, size_t n, int gap) {
     const size_t bytes = n * cm_dtype_size(t->plan->convolution.type) + (size_t)gap;
     CM_TRY(cm_buffer_create(&p->memory, t->stream->backend->device, bytes, "measuring a convolution"));
     p->base = p->memory.base + gap;
@@ -135,7 +135,7 @@ static cm_status open_plane(const trial *t, plane *p, size_t n, int gap) {
     return fill(t, p);
 }
 
-static cm_status trial_open(trial *t) {
+static cm_status tuning_open(tuning *t) {
     const cm_convolution *c = &t->plan->convolution;
     const size_t B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
     CM_TRY(open_plane(t, &t->x, B * (size_t)c->H * (size_t)c->W * C, c->x_gap));
@@ -151,7 +151,7 @@ static cm_status trial_open(trial *t) {
                 (results)[i].determinism == CUDNN_DETERMINISTIC                                                        \
         }
 
-static cm_status find_forward(trial *t) {
+static cm_status find_forward(tuning *t) {
     const cm_convolution_plan *plan = t->plan;
     cudnnConvolutionFwdAlgoPerf_t results[ALGORITHMS];
     CM_TRY(check(cudnnFindConvolutionForwardAlgorithmEx(
@@ -161,7 +161,7 @@ static cm_status find_forward(trial *t) {
     return CM_OK;
 }
 
-static cm_status find_input(trial *t) {
+static cm_status find_input(tuning *t) {
     const cm_convolution_plan *plan = t->plan;
     cudnnConvolutionBwdDataAlgoPerf_t results[ALGORITHMS];
     CM_TRY(check(cudnnFindConvolutionBackwardDataAlgorithmEx(
@@ -171,7 +171,7 @@ static cm_status find_input(trial *t) {
     return CM_OK;
 }
 
-static cm_status find_weight(trial *t) {
+static cm_status find_weight(tuning *t) {
     const cm_convolution_plan *plan = t->plan;
     cudnnConvolutionBwdFilterAlgoPerf_t results[ALGORITHMS];
     CM_TRY(check(cudnnFindConvolutionBackwardFilterAlgorithmEx(
@@ -186,7 +186,7 @@ static cudnnMathType_t math_of(const cm_convolution *c, int measured) {
     return c->type == CM_F32 ? CUDNN_FMA_MATH : (cudnnMathType_t)measured;
 }
 
-static cm_status find_way(trial *t) {
+static cm_status find_way(tuning *t) {
     cm_convolution_plan *plan = t->plan;
     CM_TRY(check(cudnnSetConvolutionMathType(plan->what, math_of(&plan->convolution, CUDNN_TENSOR_OP_MATH))));
     switch (plan->convolution.way) {
@@ -198,7 +198,7 @@ static cm_status find_way(trial *t) {
 }
 
 /* It waits for the device between its runs. */
-static cm_status find(trial *t) {
+static cm_status find(tuning *t) {
     cm_cuda_device *device = cm_cuda_of(t->stream)->device;
     CM_TRY(cm_cuda_quiet_begin(device, "measuring convolutions"));
     cm_status status = find_way(t);
@@ -206,7 +206,7 @@ static cm_status find(trial *t) {
     return status;
 }
 
-static cm_status open_graph(trial *t) {
+static cm_status open_graph(tuning *t) {
     const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn, .gpu = cm_cuda_of(t->stream)->device};
     return t->plan->graph ? CM_OK : cm_dnn_graph_open(&target, &t->plan->convolution, &t->plan->graph);
 }
@@ -239,7 +239,7 @@ static void warn_not_fixed(const cm_convolution *c) {
 }
 
 /* The fastest algorithm of the functions that may enter. */
-static int enter_function(const trial *t, int round, way *out) {
+static int enter_function(const tuning *t, int round, way *out) {
     const cm_convolution *c = &t->plan->convolution;
     for (int i = 0; i < t->count; i++) {
         if (!may_enter(c, round, &t->found[i])) continue;
@@ -250,7 +250,7 @@ static int enter_function(const trial *t, int round, way *out) {
     return 0;
 }
 
-static cm_status enter_graph(trial *t, int round, way *out, int *count) {
+static cm_status enter_graph(tuning *t, int round, way *out, int *count) {
     const int most = cm_convolution_is_small(&t->plan->convolution) ? FEW : ENGINES;
     cm_dnn_engine engines[ENGINES];
     *count = 0;
@@ -265,7 +265,7 @@ static cm_status enter_graph(trial *t, int round, way *out, int *count) {
 static bool is_aligned(const cm_convolution *c) { return (c->x_gap | c->weight_gap | c->y_gap) == 0; }
 
 /* The functions' candidate of a round. Where addresses are not aligned they are the last resort, their best first. */
-static int enter_functions(trial *t, int round, way *out) {
+static int enter_functions(tuning *t, int round, way *out) {
     const bool aligned = is_aligned(&t->plan->convolution);
     int count = 0;
     if (!aligned && round != ANY) return 0;
@@ -277,10 +277,10 @@ static int enter_functions(trial *t, int round, way *out) {
 
 /* Number 0 is that of the functions, if they have one. Where one of the two has nothing the other does. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
-    trial *t = context;
+    tuning *t = context;
     way *out = candidates;
     int of_graph = 0;
-    if (round == WANTED) CM_TRY(trial_open(t));
+    if (round == WANTED) CM_TRY(tuning_open(t));
     *count = enter_functions(t, round, out);
     if (enter_graph(t, round, out + *count, &of_graph) != CM_OK) {
         cm_log(CM_WARNING, "convolutions as graphs are left out: %s", cm_error_message());
@@ -291,7 +291,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 }
 
 static cm_status take(void *context, const void *candidate) {
-    trial *t = context;
+    tuning *t = context;
     cm_convolution_plan *plan = t->plan;
     plan->way = *(const way *)candidate;
     if (!plan->way.is_graph) return check(cudnnSetConvolutionMathType(plan->what, (cudnnMathType_t)plan->way.math));
@@ -299,8 +299,8 @@ static cm_status take(void *context, const void *candidate) {
     return cm_dnn_graph_plan(plan->graph, &plan->way.engine, CM_LIBRARY_BYTES);
 }
 
-static cm_status run_trial(void *context) {
-    const trial *t = context;
+static cm_status run_candidate(void *context) {
+    const tuning *t = context;
     switch (t->plan->convolution.way) {
     case CM_CONVOLVE: return cm_convolution_run(t->stream, t->plan, t->x.base, t->weight.base, t->y.base);
     case CM_CONVOLVE_INPUT: return cm_convolution_run(t->stream, t->plan, t->y.base, t->weight.base, t->x.base);
@@ -310,11 +310,11 @@ static cm_status run_trial(void *context) {
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    const trial *t = context;
-    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution", run_trial, context, milliseconds);
+    const tuning *t = context;
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution", run_candidate, context, milliseconds);
 }
 
-static const plane *result_of(const trial *t) {
+static const plane *result_of(const tuning *t) {
     switch (t->plan->convolution.way) {
     case CM_CONVOLVE: return &t->y;
     case CM_CONVOLVE_INPUT: return &t->x;
@@ -325,19 +325,19 @@ static const plane *result_of(const trial *t) {
 
 /* What has been there is neither the result nor, where it is added to, other numbers than the first one's. */
 static cm_status agree(void *context, bool first) {
-    trial *t = context;
+    tuning *t = context;
     const plane *result = result_of(t);
     CM_TRY(fill(t, result));
-    CM_TRY(run_trial(t));
+    CM_TRY(run_candidate(t));
     const cm_dtype type = t->plan->convolution.type;
-    const cm_trial_numbers numbers = {result->base, type, type, result->n};
-    return cm_trial_agree(&t->results, t->stream, &numbers, first);
+    const cm_autotune_check_numbers numbers = {result->base, type, type, result->n};
+    return cm_autotune_check_agree(&t->results, t->stream, &numbers, first);
 }
 
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
     const cm_cuda *cuda = cm_cuda_of(stream);
-    trial t = {.stream = stream, .plan = plan};
+    tuning t = {.stream = stream, .plan = plan};
     const cm_autotuner autotuner = {.context = &t,
                                     .size = sizeof(way),
                                     .rounds = ROUNDS,
@@ -351,7 +351,7 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
              c->C, c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
              cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap), CM_LIBRARY_BYTES >> 20);
     cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, key);
-    trial_close(&t);
+    tuning_close(&t);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/module/dnn_graph.h"
 #include "backend/cuda/module/module.h"
-#include "backend/cuda/ops/trial.h"
+#include "backend/cuda/ops/autotune_check.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/autotuner.h"
@@ -53,40 +53,40 @@ void cm_convolution_norm_free(cm_convolution_norm_plan *plan) {
 
 /* ---- choosing ---- */
 
-typedef struct trial {
+typedef struct tuning {
     cm_stream *stream;
     cm_convolution_norm_plan *plan;
     const cm_convolution_norm *norm;
     const cm_convolution_norm_data *data;
     const cm_convolution_fallback *fallback;
-    cm_trial_results results;
+    cm_autotune_check_results results;
     way way; /* the one that was taken */
-} trial;
+} tuning;
 
-static cm_status open_graph(trial *t) {
+static cm_status open_graph(tuning *t) {
     const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn, .gpu = cm_cuda_of(t->stream)->device};
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 
-static cm_status find_engines(trial *t, cm_dnn_engine engines[TRIES], int *count) {
+static cm_status find_engines(tuning *t, cm_dnn_engine engines[TRIES], int *count) {
     const bool large = cm_convolution_flops(&t->norm->convolution) >= LARGE;
     CM_TRY(open_graph(t));
     return cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count);
 }
 
 /* Numbers in the place of what a pass will bring there: for times, too, since of zeros a GPU multiplies faster. */
-static cm_status fill(const trial *t) {
+static cm_status fill(const tuning *t) {
     const cm_convolution *c = &t->norm->convolution;
     const size_t x = (size_t)c->B * (size_t)c->H * (size_t)c->W * (size_t)c->C;
     const size_t y = (size_t)c->B * (size_t)c->P * (size_t)c->Q * (size_t)c->O;
-    CM_TRY(cm_trial_fill(t->stream, (void *)(uintptr_t)t->data->x, c->type, x));
+    CM_TRY(cm_autotune_check_fill(t->stream, (void *)(uintptr_t)t->data->x, c->type, x));
     if (!t->norm->adds) return CM_OK;
-    return cm_trial_fill(t->stream, (void *)(uintptr_t)t->data->residual, t->norm->residual, y);
+    return cm_autotune_check_fill(t->stream, (void *)(uintptr_t)t->data->residual, t->norm->residual, y);
 }
 
 /* Number 0 is the fallback; where cuDNN has nothing, or refuses the graph, it is the only one. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
-    trial *t = context;
+    tuning *t = context;
     way *out = candidates;
     cm_dnn_engine engines[TRIES];
     int found = 0;
@@ -103,7 +103,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 }
 
 static cm_status take(void *context, const void *candidate) {
-    trial *t = context;
+    tuning *t = context;
     t->way = *(const way *)candidate;
     if (!t->way.is_whole) return CM_OK;
     CM_TRY(open_graph(t));
@@ -111,36 +111,36 @@ static cm_status take(void *context, const void *candidate) {
 }
 
 static cm_status run(void *context) {
-    const trial *t = context;
+    const tuning *t = context;
     return t->way.is_whole ? cm_convolution_norm_run(t->stream, t->plan, t->data)
                            : t->fallback->run(t->stream, t->fallback->context);
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    const trial *t = context;
+    const tuning *t = context;
     return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution and its norm", run, context, milliseconds);
 }
 
 /* Is a NaN in the first number of x seen in the first of y? Relu may lose it. */
-static cm_status keep_nan(trial *t) {
-    CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data->x, t->norm->convolution.type));
+static cm_status keep_nan(tuning *t) {
+    CM_TRY(cm_autotune_check_put_nan(t->stream, (void *)(uintptr_t)t->data->x, t->norm->convolution.type));
     CM_TRY(run(t));
-    return cm_trial_expect_nan(t->stream, t->data->y, t->norm->y);
+    return cm_autotune_check_expect_nan(t->stream, t->data->y, t->norm->y);
 }
 
 /* The one before has left a NaN in x. */
 static cm_status agree(void *context, bool first) {
-    trial *t = context;
+    tuning *t = context;
     const cm_convolution *c = &t->norm->convolution;
     const size_t y = (size_t)c->B * (size_t)c->P * (size_t)c->Q * (size_t)c->O;
-    const cm_trial_numbers numbers = {t->data->y, t->norm->y, c->type, y};
+    const cm_autotune_check_numbers numbers = {t->data->y, t->norm->y, c->type, y};
     CM_TRY(fill(t));
     CM_TRY(run(t));
-    CM_TRY(cm_trial_agree(&t->results, t->stream, &numbers, first));
+    CM_TRY(cm_autotune_check_agree(&t->results, t->stream, &numbers, first));
     return t->way.is_whole ? keep_nan(t) : CM_OK;
 }
 
-static cm_status choose(trial *t) {
+static cm_status choose(tuning *t) {
     const cm_cuda *cuda = cm_cuda_of(t->stream);
     const cm_autotuner autotuner = {.context = t,
                                     .size = sizeof(way),
@@ -151,7 +151,7 @@ static cm_status choose(trial *t) {
                                     .measure = measure,
                                     .agree = agree};
     cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, t->plan->key);
-    cm_trial_free(&t->results);
+    cm_autotune_check_free(&t->results);
     return status;
 }
 
@@ -165,7 +165,7 @@ static void name_plan(const cm_convolution_norm *norm, char key[CM_AUTOTUNE_KEY_
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
                                       const cm_convolution_norm_data *data, const cm_convolution_fallback *fallback,
                                       cm_convolution_norm_plan **out) {
-    trial t = {.stream = stream, .norm = norm, .data = data, .fallback = fallback};
+    tuning t = {.stream = stream, .norm = norm, .data = data, .fallback = fallback};
     *out = NULL;
     if (cm_convolution_is_small(&norm->convolution)) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;

@@ -222,7 +222,7 @@ static cm_convolution_norm_data norm_data(cm_stream *stream, const cm_call *call
                                       .epsilon = call->attr.epsilon};
 }
 
-/* Memory of its own for a tensor of a trial. */
+/* Memory of its own for a tensor of a measured copy of a call. */
 static cm_status set_apart(cm_stream *stream, cm_tensor *t, cm_buffer *memory) {
     if (!t->data) return CM_OK;
     CM_TRY(cm_buffer_create(memory, cm_ops_device(stream), cm_tensor_bytes(t), "measuring a convolution"));
@@ -232,14 +232,14 @@ static cm_status set_apart(cm_stream *stream, cm_tensor *t, cm_buffer *memory) {
 
 enum { TRIED = 3 };
 
-/* What a trial overwrites is not the call's; of x that is the copy in 16 bits, which either way reads. */
-static cm_status set_all_apart(cm_stream *stream, cm_call *trial, cm_buffer memory[TRIED]) {
-    cm_tensor *x = &trial->t[CM_T_conv2d_norm_x];
+/* What a measurement overwrites is not the call's; of x that is the copy in 16 bits, which either way reads. */
+static cm_status set_all_apart(cm_stream *stream, cm_call *apart, cm_buffer memory[TRIED]) {
+    cm_tensor *x = &apart->t[CM_T_conv2d_norm_x];
     x->dim[3] = cm_narrow_row(x->dim[3]);
-    *x = cm_tensor_make(x->data, trial->attr.compute, 4, x->dim);
+    *x = cm_tensor_make(x->data, apart->attr.compute, 4, x->dim);
     CM_TRY(set_apart(stream, x, &memory[0]));
-    CM_TRY(set_apart(stream, &trial->t[CM_T_conv2d_norm_residual], &memory[1]));
-    return set_apart(stream, &trial->t[CM_T_conv2d_norm_y], &memory[2]);
+    CM_TRY(set_apart(stream, &apart->t[CM_T_conv2d_norm_residual], &memory[1]));
+    return set_apart(stream, &apart->t[CM_T_conv2d_norm_y], &memory[2]);
 }
 
 /* Looks for one launch. */
@@ -251,12 +251,12 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
                                       .residual = residual->dtype,
                                       .adds = residual->data,
                                       .relu = call->attr.activation == CM_ACT_RELU};
-    cm_call trial = *call;
-    const cm_convolution_fallback fallback = {run_apart, &trial};
+    cm_call apart = *call;
+    const cm_convolution_fallback fallback = {run_apart, &apart};
     cm_buffer memory[TRIED] = {{0}};
-    trial.plan = plan;
-    cm_status status = set_all_apart(stream, &trial, memory);
-    const cm_convolution_norm_data data = norm_data(stream, &trial);
+    apart.plan = plan;
+    cm_status status = set_all_apart(stream, &apart, memory);
+    const cm_convolution_norm_data data = norm_data(stream, &apart);
     if (status == CM_OK) status = cm_convolution_norm_prepare(stream, &what, &data, &fallback, &plan->whole);
     for (int i = 0; i < TRIED; i++) cm_buffer_destroy(&memory[i]);
     return status;

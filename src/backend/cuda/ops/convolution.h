@@ -27,7 +27,8 @@ static inline double cm_convolution_flops(const cm_convolution *c) {
     return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k;
 }
 
-/* One of some microseconds in any way: not worth many trials, nor a kernel that is compiled for it in every process. */
+/* One of some microseconds in any way: not worth many candidates, nor a kernel that is compiled for it in every
+ * process. */
 static inline bool cm_convolution_is_small(const cm_convolution *c) { return cm_convolution_flops(c) < 2e8; }
 
 typedef struct cm_convolution_plan cm_convolution_plan;

@@ -1,4 +1,4 @@
-#include "backend/cuda/ops/trial.h"
+#include "backend/cuda/ops/autotune_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static float number_at(const void *numbers, cm_dtype type, size_t i) {
 /* A prime, so that rows differ. */
 enum { PERIOD = 65537 };
 
-cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
+cm_status cm_autotune_check_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
     const size_t size = cm_dtype_size(type), count = n < PERIOD ? n : PERIOD;
     unsigned char *numbers = NULL;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
@@ -33,7 +33,7 @@ cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
     return status;
 }
 
-void cm_trial_free(cm_trial_results *results) {
+void cm_autotune_check_free(cm_autotune_check_results *results) {
     free(results->wanted);
     free(results->got);
     results->wanted = results->got = NULL;
@@ -66,11 +66,11 @@ static cm_status read_compared(cm_stream *stream, unsigned char *to, const unsig
 }
 
 /* A step between is as exact as what results are made of. */
-static float tolerance_of(const cm_trial_numbers *numbers) {
+static float tolerance_of(const cm_autotune_check_numbers *numbers) {
     return numbers->type == CM_F32 && numbers->made_of == CM_F32 ? 1.0f / 1024.0f : 1.0f / 64.0f;
 }
 
-static cm_status compare(const cm_trial_results *r, const cm_trial_numbers *numbers) {
+static cm_status compare(const cm_autotune_check_results *r, const cm_autotune_check_numbers *numbers) {
     const cm_dtype type = numbers->type;
     const size_t all = numbers->n, n = all < COMPARED ? all : COMPARED;
     const float most = largest(r->wanted, type, n), bound = most * tolerance_of(numbers);
@@ -83,7 +83,8 @@ static cm_status compare(const cm_trial_results *r, const cm_trial_numbers *numb
     return CM_OK;
 }
 
-cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const cm_trial_numbers *numbers, bool first) {
+cm_status cm_autotune_check_agree(cm_autotune_check_results *results, cm_stream *stream,
+                                  const cm_autotune_check_numbers *numbers, bool first) {
     void **to = first ? &results->wanted : &results->got;
     const size_t size = cm_dtype_size(numbers->type), n = numbers->n;
     if (!*to) {
@@ -101,13 +102,13 @@ typedef union number {
     uint16_t narrow;
 } number;
 
-cm_status cm_trial_put_nan(cm_stream *stream, void *to, cm_dtype type) {
+cm_status cm_autotune_check_put_nan(cm_stream *stream, void *to, cm_dtype type) {
     number nan = {.wide = NAN};
     if (type != CM_F32) nan.narrow = cm_narrow(NAN, type);
     return cm_stream_write(stream, to, &nan, cm_dtype_size(type));
 }
 
-cm_status cm_trial_expect_nan(cm_stream *stream, const void *from, cm_dtype type) {
+cm_status cm_autotune_check_expect_nan(cm_stream *stream, const void *from, cm_dtype type) {
     number there = {0};
     CM_TRY(cm_stream_read(stream, &there, from, cm_dtype_size(type)));
     const float got = number_at(&there, type, 0);
