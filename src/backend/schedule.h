@@ -24,7 +24,7 @@ typedef struct cm_schedule {
     int64_t warmup_steps;       /* W: lr * step / W for step < W */
     double decay_rate;          /* step, exponential */
     int64_t decay_steps;        /* step, exponential; >= 1 */
-    int64_t total_steps;        /* piecewise, cosine: steps behind the warm-up; >= 1 */
+    int64_t total_steps;        /* piecewise, cosine: steps after the warm-up; >= 1 */
     double final_learning_rate; /* cosine */
 } cm_schedule;
 

@@ -122,7 +122,7 @@ static cm_status stage(cm_trainer *t, cm_in_flight *flight, const cm_train_batch
 }
 
 cm_status cm_trainer_stage(cm_trainer *trainer, int place, const cm_train_batch *batch) {
-    if (is_on_host(trainer)) return CM_OK; /* those who learn do it, each his chunks */
+    if (is_on_host(trainer)) return CM_OK; /* each worker stages its own chunks */
     CM_TRACE_BEGIN("stage");
     cm_status status = stage(trainer, cm_in_flight_at(trainer, place), batch);
     CM_TRACE_END();

@@ -28,11 +28,11 @@
 extern "C" {
 #endif
 
-/* Numbers behind the parameters in the gradient of a chunk, of several ranks: a factor and a norm, which is 0, or no
+/* Numbers after the parameters in the gradient of a chunk, of several ranks: a factor and a norm, which is 0, or no
  * number where a result of some rank is none. */
-enum { CM_TRAINER_BEHIND = 2 };
+enum { CM_TRAINER_TAIL = 2 };
 
-/* Numbers behind the results of a batch: factor[2] of clip, and what it has left of the state of loss scaling. */
+/* Numbers after the results of a batch: factor[2] of clip, and what it has left of the state of loss scaling. */
 enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALING_NUMBERS };
 
 typedef struct cm_values cm_values;
@@ -49,10 +49,10 @@ typedef struct cm_bootstraps {
 /* What a batch has of its own, so that the next ones can be prepared meanwhile. */
 typedef struct cm_in_flight {
     cm_mirror inputs;  /* pinned, of all chunks */
-    cm_mirror results; /* pinned, of all chunks, and behind them CM_TRAINER_FOUND: all that the host reads of it */
+    cm_mirror results; /* pinned, of all chunks, and after them CM_TRAINER_FOUND: all that the host reads of it */
     cm_pass **pass;    /* [workers, 2] on these; owned */
-    cm_mark staged;    /* behind the inputs' way to the device */
-    cm_mark returned;  /* behind the results' way back */
+    cm_mark staged;    /* the inputs are on the device */
+    cm_mark returned;  /* the results are on the host */
     cm_bootstraps bootstraps;
     /* the batch that is in it, from its begin to its end */
     cm_train_batch batch;
@@ -86,13 +86,13 @@ struct cm_trainer {
     cm_reducer *reducer;        /* NULL: one rank */
     float **gradient;           /* [chunks] on the device */
     cm_scalars *scalars;        /* [chunks] */
-    const cm_pass **chunk_pass; /* [chunks] who ran it last */
+    const cm_pass **chunk_pass; /* [chunks] that ran it last */
     float *priorities;          /* [B] */
     float *value_targets;       /* [B, K+1] */
     uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
-    cm_loss_scaling scaled; /* behind the last update that is finished */
+    cm_loss_scaling scaled; /* after the last update that is finished */
     int waiting;            /* batches accumulated since the last step */
     int launched_count;
     cm_in_flight *launched[CM_TRAINER_LAUNCHED]; /* the oldest first, whose step has been launched, too */
@@ -110,7 +110,7 @@ cm_status cm_trainer_read(cm_trainer *trainer, cm_train_report *report) CM_MUST_
 /* The gradient of the oldest batch, which that of the next one may have taken the place of, once more. */
 cm_status cm_trainer_play_again(cm_trainer *trainer) CM_MUST_USE;
 
-/* The blocks behind cm_trainer_parameters and cm_trainer_state. */
+/* The blocks of cm_trainer_parameters and cm_trainer_state. */
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);
 cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
 
@@ -129,7 +129,7 @@ cm_status cm_trainer_copy_online(cm_trainer *trainer) CM_MUST_USE; /* average an
  * is not the host, on a stream beside the one that plays it, by comm->sum_on.
  *
  * run: plays the chunks, each by a pool task that calls cm_reducer_backward for its backward pass. When it returns, the
- * first chunk's gradient, and what stands behind it, are sums over all chunks of all ranks. Collective. Errors: those
+ * first chunk's gradient, and what stands after it, are sums over all chunks of all ranks. Collective. Errors: those
  * of the chunks and of the communication. */
 cm_status cm_reducer_create(cm_trainer *trainer) CM_MUST_USE;
 void cm_reducer_destroy(cm_reducer *reducer); /* NULL is allowed */
@@ -159,11 +159,11 @@ cm_status cm_in_flight_return(const cm_trainer *trainer, cm_in_flight *flight) C
 
 /* Loss scaling, where config.compute is CM_F16; else these do nothing.
  *
- * keep: behind[CM_SCALING_NUMBERS] on the device <- the state, in the order of the first stream. read: what was kept,
+ * keep: kept[CM_SCALING_NUMBERS] on the device <- the state, in the order of the first stream. read: what was kept,
  * as the host sees it; true if the update's step was skipped. */
 cm_status cm_scaling_create(cm_trainer *trainer) CM_MUST_USE;
-cm_status cm_scaling_keep(cm_trainer *trainer, float *behind) CM_MUST_USE;
-bool cm_scaling_read(cm_trainer *trainer, const float *behind);
+cm_status cm_scaling_keep(cm_trainer *trainer, float *kept) CM_MUST_USE;
+bool cm_scaling_read(cm_trainer *trainer, const float *kept);
 
 /* Bootstrap values by the EMA or target network: passes of 64 rows on all workers, on a device of a batch or
  * 256. They stay where they are found, and the pass that trains reads them there (unroll.h).

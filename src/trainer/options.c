@@ -48,7 +48,7 @@ static const char *if_no_hidden_scale(const void *o) {
 const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT, batch_size, SECTION, "128", 1, 1048576, "Positions in one update, over all ranks.",
               .alias = "batch"),
-    CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1, "Learning rate behind the warm-up.",
+    CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1, "Learning rate after the warm-up.",
               .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME, .alias = "lr"),
     CM_OPTION(DOUBLE, weight_decay, SECTION, "0.0001", 0, 10, "Decoupled decay with adamw, coupled with adam and sgd.",
               .usual = {0, 0.1}, .flags = CM_OPTION_RESUME, .alias = "wd|l2"),
@@ -89,7 +89,7 @@ const cm_option cm_trainer_option_rows[] = {
               "With model_dtype float16: updates without such a gradient until the scale doubles; 0: it never does.",
               .flags = CM_OPTION_RESUME),
 
-    CM_OPTION(ENUM, schedule, SECTION, "cosine", 0, 0, "How the learning rate goes on behind the warm-up.",
+    CM_OPTION(ENUM, schedule, SECTION, "cosine", 0, 0, "How the learning rate goes on after the warm-up.",
               .choices = "constant|step|exponential|piecewise|cosine", .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, warmup_steps, SECTION, "50", 0, MAX_INT, "Updates over which the learning rate rises from 0.",
               .flags = CM_OPTION_RESUME),
@@ -100,8 +100,8 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT64, decay_steps, SECTION, "100000", 1, MAX_INT, "Updates per factor decay_rate.",
               .flags = CM_OPTION_RESUME, .idle = unless_decaying),
     CM_OPTION(INT64, schedule_steps, SECTION, "0", 0, MAX_INT,
-              "Updates that the schedule lasts behind the warm-up; 0: to the end of the run.",
-              .flags = CM_OPTION_RESUME, .idle = unless_planned),
+              "Updates that the schedule lasts after the warm-up; 0: to the end of the run.", .flags = CM_OPTION_RESUME,
+              .idle = unless_planned),
 
 #define CM_LOSS_WEIGHT(key, standard, ...) CM_OPTION(DOUBLE, key, SECTION, standard, 0, 1e6, __VA_ARGS__),
 #include "trainer/losses.def"

@@ -46,7 +46,7 @@ typedef struct cm_trainer_options {
     double final_learning_rate; /* cosine */
     double decay_rate;          /* step, exponential */
     int64_t decay_steps;        /* step, exponential; updates */
-    int64_t schedule_steps;     /* piecewise, cosine; updates behind the warm-up, 0: to the end of the run */
+    int64_t schedule_steps;     /* piecewise, cosine; updates after the warm-up, 0: to the end of the run */
 
 #define CM_LOSS_WEIGHT(key, ...) double key;
 #include "trainer/losses.def"

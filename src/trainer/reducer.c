@@ -17,8 +17,8 @@ struct cm_reducer {
     bucket *buckets;     /* [count] in the order in which they become final; owned, like the next ones */
     int count;
     int *passed;       /* [count] chunks that are through with a bucket */
-    cm_pool *pair;     /* on a host: a worker who plays, with those of the trainer's pool, and one who sums */
-    cm_stream *own;    /* for sums beside the backward pass; NULL, as `pair`: there is one bucket, summed behind it */
+    cm_pool *pair;     /* on a host: a worker that plays, with those of the trainer's pool, and one that sums */
+    cm_stream *own;    /* for sums beside the backward pass; NULL, as `pair`: there is one bucket, summed after it */
     cm_stream *stream; /* `own`, or the first worker's */
     cm_mark turn;      /* of the stream that plays, then of `own` */
     cm_buffer nothing; /* one 0 */
@@ -33,7 +33,7 @@ struct cm_reducer {
 
 static bool is_on_host(const cm_trainer *t) { return t->config.backend->device->is_host; }
 
-static size_t behind(const cm_trainer *t) { return cm_network_parameters(t->config.network)->parameters; }
+static size_t parameter_count(const cm_trainer *t) { return cm_network_parameters(t->config.network)->parameters; }
 
 /* The elements that parameters own end where the next one begins. */
 static void cut(cm_reducer *r) {
@@ -105,12 +105,12 @@ void cm_reducer_destroy(cm_reducer *r) {
 
 /* ---- sums ---- */
 
-/* Behind the gradient: the norm of nothing, which is 0, or no number if a result is none. */
+/* After the gradient: the norm of nothing, which is 0, or no number if a result is none. */
 static cm_status mark_results(const cm_reducer *r) {
     const cm_trainer *t = r->trainer;
     const int numbers = (int)((size_t)t->chunks * t->result_stride / sizeof(float));
     cm_call call = {.op = CM_OP_clip};
-    call.t[CM_T_clip_factor] = cm_tensor_1d(t->gradient[0] + behind(t), CM_F32, CM_TRAINER_BEHIND);
+    call.t[CM_T_clip_factor] = cm_tensor_1d(t->gradient[0] + parameter_count(t), CM_F32, CM_TRAINER_TAIL);
     call.t[CM_T_clip_partial] = cm_tensor_1d(r->nothing.base, CM_F32, 1);
     call.t[CM_T_clip_check] = cm_tensor_1d(t->playing->results.block.base, CM_F32, numbers);
     return cm_call_run(r->stream, &call);
@@ -126,11 +126,11 @@ static cm_status sum_elements(const cm_reducer *r, size_t first, size_t count) {
 
 /* Over the ranks, when the first chunk's gradient has the sum over the chunks. */
 static cm_status sum_ranks(cm_reducer *r, const bucket *own) {
-    const bool is_last = own->first + own->count == behind(r->trainer);
+    const bool is_last = own->first + own->count == parameter_count(r->trainer);
     const double start = cm_clock_seconds();
     if (is_last) CM_TRY(mark_results(r));
     CM_TRACE_BEGIN("reduce");
-    cm_status status = sum_elements(r, own->first, own->count + (is_last ? CM_TRAINER_BEHIND : 0));
+    cm_status status = sum_elements(r, own->first, own->count + (is_last ? CM_TRAINER_TAIL : 0));
     CM_TRACE_END();
     r->reduce_seconds += cm_clock_seconds() - start;
     return status;
@@ -142,9 +142,9 @@ static cm_status sum_bucket(cm_reducer *r, const bucket *own) {
     return sum_ranks(r, own);
 }
 
-/* ---- those who play ---- */
+/* ---- playing ---- */
 
-/* What `stream` is given from now on comes behind what `other` was given. */
+/* What `stream` is given from now on comes after what `other` was given. */
 static cm_status order(cm_reducer *r, cm_stream *stream, cm_stream *other) {
     CM_TRY(cm_mark_set(&r->turn, other));
     return cm_stream_follow(stream, &r->turn);

@@ -41,7 +41,7 @@ static void sum_scalars(cm_trainer *t) {
     }
 }
 
-/* Of state k, or of step k and the arrival behind it. */
+/* Of state k, or of step k and the arrival after it. */
 static double weighted_losses(const cm_trainer *t, bool of_state, int k) {
     const cm_scalars *s = &t->scalars[0];
     const cm_trainer_options *o = t->config.options;

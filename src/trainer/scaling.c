@@ -1,5 +1,5 @@
 /* Dynamic loss scaling, with products in float16. Its state is on the device alone, where clip renews it; what an
- * update has left of it is copied behind the factor of clip and read with the results. */
+ * update has left of it is copied after the factor of clip and read with the results. */
 #include <math.h>
 
 #include "trainer/internal.h"
@@ -31,20 +31,20 @@ cm_status cm_trainer_set_loss_scaling(cm_trainer *trainer, const cm_loss_scaling
     return cm_mirror_push(&trainer->scaling); /* the corrections are clip's to make, before they are read */
 }
 
-cm_status cm_scaling_keep(cm_trainer *t, float *behind) {
+cm_status cm_scaling_keep(cm_trainer *t, float *kept) {
     cm_call call = {.op = CM_OP_lerp, .attr = {.scale = 1.0f}}; /* copies */
     if (!is_scaled(t)) return CM_OK;
-    call.t[CM_T_lerp_y] = cm_tensor_1d(behind, CM_F32, CM_SCALING_NUMBERS);
+    call.t[CM_T_lerp_y] = cm_tensor_1d(kept, CM_F32, CM_SCALING_NUMBERS);
     call.t[CM_T_lerp_x] = cm_tensor_1d(t->scaling.block.base, CM_F32, CM_SCALING_NUMBERS);
     return cm_call_run(t->streams[0], &call);
 }
 
-bool cm_scaling_read(cm_trainer *t, const float *behind) {
+bool cm_scaling_read(cm_trainer *t, const float *kept) {
     const int64_t skipped = t->scaled.skipped;
     if (!is_scaled(t)) return false;
-    t->scaled = (cm_loss_scaling){.scale = (double)behind[CM_SCALING_SCALE],
-                                  .good = (int64_t)behind[CM_SCALING_GOOD],
-                                  .steps = (int64_t)behind[CM_SCALING_STEPS],
-                                  .skipped = (int64_t)behind[CM_SCALING_SKIPPED]};
+    t->scaled = (cm_loss_scaling){.scale = (double)kept[CM_SCALING_SCALE],
+                                  .good = (int64_t)kept[CM_SCALING_GOOD],
+                                  .steps = (int64_t)kept[CM_SCALING_STEPS],
+                                  .skipped = (int64_t)kept[CM_SCALING_SKIPPED]};
     return t->scaled.skipped > skipped;
 }

@@ -46,7 +46,7 @@ static cm_status take_chunks(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
     t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
     t->gradient_stride =
-        cm_align((cm_network_parameters(t->config.network)->parameters + CM_TRAINER_BEHIND) * sizeof(float));
+        cm_align((cm_network_parameters(t->config.network)->parameters + CM_TRAINER_TAIL) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
     size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;

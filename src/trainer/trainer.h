@@ -7,7 +7,7 @@
  * their scaling: spec learning 3; the optimizer: 3.3.
  *
  * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
- * network. While cm_trainer_update runs nobody else may read them.
+ * network. While cm_trainer_update runs no other thread may read them.
  *
  * unroll.h records a chunk's pass, optimizer.h makes the step, internal.h lists the files in between; case.h runs
  * reference cases.
@@ -43,7 +43,7 @@ typedef struct cm_trainer_config {
     double priority_epsilon;
     int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
     int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
-                               pass; 0: in one piece, behind it */
+                               pass; 0: in one piece, after it */
     bool bootstrap;         /* value targets have bootstrap values by the EMA or target network */
     const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
     int in_flight;          /* batches that may be in flight where the device is not the host, where it is
@@ -175,7 +175,7 @@ typedef enum cm_trainer_part {
 cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) CM_MUST_USE;
 
 /* The blocks as the host sees them, of cm_network_parameters's layout: parameters [n] and state. Reading is allowed
- * between updates; who writes (a checkpoint being loaded) calls cm_trainer_changed afterwards. */
+ * between updates; a writer (a checkpoint being loaded) calls cm_trainer_changed afterwards. */
 float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_state(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or momentum), 1 second (NULL for sgd) */
@@ -202,7 +202,7 @@ typedef struct cm_loss_scaling {
     double scale;                 /* of the next update, a power of two from 1 to 2^24; 0 without loss scaling */
     int64_t good, steps, skipped; /* steps taken since the scale changed, taken and skipped in all */
 } cm_loss_scaling;
-cm_loss_scaling cm_trainer_loss_scaling(const cm_trainer *trainer); /* behind the last update that is finished */
+cm_loss_scaling cm_trainer_loss_scaling(const cm_trainer *trainer); /* after the last update that is finished */
 /* When a checkpoint is loaded. Does nothing without loss scaling. Errors: CM_ERR_INPUT for a scale that is no power of
  * two or out of range, CM_ERR_DEVICE. */
 cm_status cm_trainer_set_loss_scaling(cm_trainer *trainer, const cm_loss_scaling *state) CM_MUST_USE;

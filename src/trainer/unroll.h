@@ -18,8 +18,9 @@ typedef struct cm_unroll_loss {
 } cm_unroll_loss;
 
 /* Variables of the tape. Their rows are those of all unroll steps: row k B + i is row i of step k, with K + 1 steps
- * where states are predicted from and K where they change. Who predicts from one state without looking at others does
- * it for all of them in one call; batch statistics are of one step, and what takes them is called once per step. */
+ * where states are predicted from and K where they change. A network that predicts from one state without looking at
+ * others does it for all of them in one call; batch statistics are of one step, and what takes them is called once per
+ * step. */
 typedef struct cm_unroll {
     cm_tape *tape;       /* owned */
     int rows;            /* B, of the chunk */

@@ -92,13 +92,13 @@ static cm_status accumulate(cm_trainer *t, float **gradient, bool *has_step) {
 }
 
 /* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
- * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
+ * each has found of its own results stands after its gradient, and the sum over ranks is checked. */
 static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_in_flight *flight) {
     float *results = (float *)(void *)flight->results.block.base;
     const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
-    float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
+    float *tail = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
     if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
-    return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
+    return (cm_optimizer_check){tail, CM_TRAINER_TAIL};
 }
 
 /* Finds the batch's bootstrap values, then plays all its chunks; the first one's gradient <- the sum over all chunks of

@@ -114,7 +114,7 @@ START_TEST(codes_come_to_mean_the_coin) {
     fixture f;
     open_fixture(&f, &c, &o, "cpu", 1);
     cm_train_report first = train(&f, 1), r = train(&f, 600);
-    double coin = -(0.75 * log(0.75) + 0.25 * log(0.25)); /* what nobody can predict */
+    double coin = -(0.75 * log(0.75) + 0.25 * log(0.25)); /* what cannot be predicted */
     ck_assert_double_eq_tol(first.loss[CM_LOSS_code][0], log(CODES), 1e-5);
     ck_assert_double_eq_tol(first.loss[CM_LOSS_reward][0], log(3.0), 1e-5);
     for (int k = 0; k < K; k++) {
@@ -200,7 +200,7 @@ START_TEST(the_encoder_takes_statistics_of_one_step) {
     o.learning_rate = 0;
     open_fixture(&f, &c, &o, "ref", 1);
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &one), CM_OK);
-    for (int i = 0; i < B; i++) f.next[(i * K + K - 1) * O + i % O] += 5.0f; /* behind the last step */
+    for (int i = 0; i < B; i++) f.next[(i * K + K - 1) * O + i % O] += 5.0f; /* after the last step */
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &other), CM_OK);
     for (int k = 0; k + 1 < K; k++)
         ck_assert_double_eq(other.loss[CM_LOSS_commitment][k], one.loss[CM_LOSS_commitment][k]);

@@ -278,7 +278,7 @@ START_TEST(values_that_targets_lean_on_are_not_waited_for) {
 }
 END_TEST
 
-/* A gradient that is not finite is looked for in the same batch once more, behind the values of its own targets. */
+/* A gradient that is not finite is looked for in the same batch once more, after the values of its own targets. */
 START_TEST(a_batch_that_is_played_again_has_its_own_values) {
     cm_trainer_options o = standard();
     cm_train_report r;
@@ -325,7 +325,7 @@ END_TEST
 
 /* ---- numbers that are not finite ---- */
 
-/* Batch 5 has none in its rewards, so does the one behind it, which counts for nothing. */
+/* Batch 5 has none in its rewards, so does the one after it, which counts for nothing. */
 START_TEST(a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace) {
     cm_trainer_options o = standard();
     cm_train_report r;

@@ -95,7 +95,7 @@ static void train(fixture *f, int updates) {
 
 /* ---- step by step ---- */
 
-/* Walks down the batch's actions, over and over, row i from slot i on, each step to slots behind the last:
+/* Walks down the batch's actions, over and over, row i from slot i on, each step to slots after the last:
  * rewards[B, depth]. */
 static void walk(const fixture *f, cm_inference *inference, int depth, float *rewards) {
     const cm_inference_arrays *a = cm_inference_get(inference);
@@ -193,7 +193,7 @@ START_TEST(sums_since_the_horizon_are_learnt) {
 END_TEST
 
 /* The first step pays 2, no other does; a search that goes deeper than the unroll finds no more. */
-START_TEST(nothing_is_paid_behind_the_unroll) {
+START_TEST(nothing_is_paid_after_the_unroll) {
     cm_trainer_options o = cm_test_trainer_options(B);
     float rewards[B * DEEP], deep = 0.0f;
     fixture f;
@@ -238,7 +238,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained, 0, 8);
     tcase_add_loop_test(tests, sums_since_the_horizon_are_learnt, 0, 2);
-    tcase_add_test(tests, nothing_is_paid_behind_the_unroll);
+    tcase_add_test(tests, nothing_is_paid_after_the_unroll);
     tcase_add_loop_test(tests, workers_change_no_bit_and_backends_little, 0, 2);
     return cm_test_main(suite);
 }

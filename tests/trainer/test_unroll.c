@@ -354,7 +354,7 @@ END_TEST
 
 enum { HIDDEN = 6 }; /* units of mlp() */
 
-/* The gradient of the bias behind the last layer of dynamics. */
+/* The gradient of the bias after the last layer of dynamics. */
 static void gradient_of_dynamics(int form, double scale, int unroll, float out[HIDDEN]) {
     const cm_network_config c = mlp();
     cm_trainer_options o = still();
