@@ -117,8 +117,14 @@ static forward_places places_of(const cm_call *call) {
 
 size_t cm_cuda_conv2d_workspace(const cm_call *call) { return places_of(call).bytes; }
 
+static void free_convolutions(cm_cuda_plan *plan) {
+    for (int i = 0; i < CM_PLAN_CONVOLUTIONS; i++) cm_convolution_free(plan->convolution[i]);
+    cm_convolution_norm_free(plan->whole);
+}
+
 static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), CM_ARG(call, conv2d, y)};
+    plan->free = free_convolutions;
     if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
     if (is_of_points(stream, call)) return CM_OK; /* and no plan of a convolution */
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
@@ -315,6 +321,7 @@ static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm
     const cm_tensor *weight = CM_ARG(call, conv2d_backward, weight), *dy = CM_ARG(call, conv2d_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, conv2d_backward, dweight);
     bool narrow = is_narrow(call);
+    plan->free = free_convolutions;
     if (dx->data) {
         const cm_tensor *const t[3] = {dx, weight, dy};
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);

@@ -106,6 +106,10 @@ size_t cm_cuda_dense_workspace(const cm_call *call) {
     return places_of(call, &x).bytes;
 }
 
+void cm_cuda_free_products(cm_cuda_plan *plan) {
+    for (int i = 0; i < CM_PLAN_PRODUCTS; i++) cm_product_free(plan->product[i]);
+}
+
 /* Where the library has nothing with an epilogue it may have something without. A bias that is not aligned is none of
  * its business: it may be read 16 bytes at a time. */
 static cm_status prepare_product(cm_stream *stream, cm_cuda_product *product, const float *bias, cm_cuda_plan *plan) {
@@ -125,6 +129,7 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
     const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const operand x = forward_x(call);
     const bool narrow = is_narrow(call), apart = is_apart(call);
+    plan->free = cm_cuda_free_products;
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
     cm_cuda_product product = {.m = x.t.dim[0],
                                .n = weight->dim[0],
@@ -250,6 +255,7 @@ static cm_status make_dweight(cm_stream *stream, const cm_call *call, const back
 
 static cm_status make_dense_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const backward_parts p = backward_parts_of(call);
+    plan->free = cm_cuda_free_products;
     if (CM_ARG(call, dense_backward, dx)->data) CM_TRY(make_dx(stream, call, &p.dy.t, plan));
     return CM_ARG(call, dense_backward, dweight)->data ? make_dweight(stream, call, &p, plan) : CM_OK;
 }

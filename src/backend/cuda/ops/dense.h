@@ -136,6 +136,10 @@ CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, cons
 /* `rows` rows of args->columns in 16 bits, by whichever of the two kernels can. */
 cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
 
+/* What frees a plan of products. */
+struct cm_cuda_plan;
+void cm_cuda_free_products(struct cm_cuda_plan *plan);
+
 #define CM_DENSE_KERNELS(X)                                                                                            \
     X(cm_narrow_each, cm_dense_args)                                                                                   \
     X(cm_narrow_eights, cm_dense_args)                                                                                 \

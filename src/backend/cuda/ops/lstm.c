@@ -115,6 +115,7 @@ static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan 
                               .c_gap = step_gap(&s, NULL, s.gates),
                               .type = s.type,
                               .accumulate = true};
+    plan->free = cm_cuda_free_products;
     CM_TRY(cm_product_prepare(stream, &input, &plan->product[INPUT]));
     return cm_product_prepare(stream, &hidden, &plan->product[HIDDEN]);
 }
@@ -261,6 +262,7 @@ static cm_status make_lstm_backward(cm_stream *stream, const cm_call *call, cm_c
     products[DX].accumulate = CM_ADDS(call, lstm_backward, dx);
     products[DX].c_gap = cm_alignment_gap(CM_ARG(call, lstm_backward, dx)->data);
     products[DWEIGHT_IH].b_gap = gap_of(CM_ARG(call, lstm_backward, x)->data, &s);
+    plan->free = cm_cuda_free_products;
     for (int i = 0; i < CM_PLAN_PRODUCTS; i++) CM_TRY(cm_product_prepare(stream, &products[i], &plan->product[i]));
     return CM_OK;
 }

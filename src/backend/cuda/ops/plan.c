@@ -6,9 +6,7 @@
 
 static void free_plan(const cm_stream *stream, cm_cuda_plan *plan) {
     cm_weights_release(stream, plan->copy);
-    for (int i = 0; i < CM_PLAN_PRODUCTS; i++) cm_product_free(plan->product[i]);
-    for (int i = 0; i < CM_PLAN_CONVOLUTIONS; i++) cm_convolution_free(plan->convolution[i]);
-    cm_convolution_norm_free(plan->whole);
+    if (plan->free) plan->free(plan);
     free(plan);
 }
 

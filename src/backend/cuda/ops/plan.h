@@ -21,7 +21,8 @@ struct cm_cuda_plan {
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     bool is_bare;                               /* of a dense layer: its product leaves bias and relu to a kernel */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
-    cm_convolution_norm_plan *whole; /* of a convolution and what follows it; NULL: one behind the other */
+    void (*free)(cm_cuda_plan *plan); /* what the vendor's libraries have made for it; set by its maker */
+    cm_convolution_norm_plan *whole;  /* of a convolution and what follows it; NULL: one behind the other */
 };
 
 /* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed
