@@ -299,6 +299,8 @@ const char *cm_op_name(cm_op op);
 int cm_op_tensor_count(cm_op op);
 /* Writes the tensor's name, e.g. "weight", into out and returns it; "" behind the last one. */
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);
+/* The place of the tensor that name[length] names; -1: the operation has none of it. */
+int cm_op_tensor_place(cm_op op, const char *name, size_t length);
 bool cm_op_tensor_optional(cm_op op, int index);
 bool cm_op_tensor_written(cm_op op, int index);
 bool cm_op_tensor_accumulates(cm_op op, int index); /* may be marked in attr.accumulate */

@@ -5,13 +5,6 @@
 
 #include "backend/check_internal.h"
 
-static int find_tensor(cm_op op, const char *name, size_t length) {
-    char text[CM_OP_NAME_BYTES];
-    for (int i = 0; i < cm_op_tensor_count(op); i++)
-        if (strncmp(cm_op_tensor_name(op, i, text), name, length) == 0 && text[length] == '\0') return i;
-    return -1;
-}
-
 /* ---- sizes of letters ---- */
 
 typedef struct sizes {
@@ -155,7 +148,7 @@ static cm_status check_dimension(const sizes *known, int tensor, int d, expressi
 
 static cm_status check_same_shape(const sizes *known, int tensor, const char *name) {
     const cm_call *call = known->call;
-    int other = find_tensor(call->op, name, strcspn(name, "]"));
+    int other = cm_op_tensor_place(call->op, name, strcspn(name, "]"));
     if (cm_tensor_same_shape(&call->t[tensor], &call->t[other])) return CM_OK;
     return fail_tensors(call, tensor, other, "they must have the same shape");
 }

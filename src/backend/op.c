@@ -38,6 +38,12 @@ const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]) {
     return out;
 }
 
+int cm_op_tensor_place(cm_op op, const char *name, size_t length) {
+    for (int i = 0; i < cm_op_tensor_count(op); i++)
+        if (strncmp(words[op][i], name, length) == 0 && strcspn(words[op][i], "!?:[") == length) return i;
+    return -1;
+}
+
 bool cm_op_tensor_optional(cm_op op, int index) { return strchr(tensor_word(op, index), '?') != NULL; }
 bool cm_op_tensor_written(cm_op op, int index) { return strchr(tensor_word(op, index), '!') != NULL; }
 bool cm_op_tensor_accumulates(cm_op op, int index) { return strstr(tensor_word(op, index), "]+") != NULL; }

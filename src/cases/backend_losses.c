@@ -46,20 +46,17 @@ cm_status cm_case_value_transform(cm_case_run *run) {
 static float logit_of(float probability) { return probability > 0.0f ? logf(probability) : -1e30f; }
 
 cm_status cm_case_two_hot(cm_case_run *run) {
-    cm_call project = {.op = CM_OP_two_hot}, decode = {.op = CM_OP_support_decode};
+    cm_attr attr = {0};
     cm_tensor value, y, logits, decoded;
-    CM_TRY(read_support(run, &project.attr.support));
-    decode.attr = project.attr;
+    CM_TRY(read_support(run, &attr.support));
     CM_TRY(cm_case_input(run, "value", &value));
-    CM_TRY(cm_case_output(run, 2, (int[]){value.dim[0], project.attr.support.size}, &y));
+    CM_TRY(cm_case_output(run, 2, (int[]){value.dim[0], attr.support.size}, &y));
     CM_TRY(cm_case_like(run, &y, &logits));
     CM_TRY(cm_case_like(run, &value, &decoded));
-    T(project, two_hot, y) = y;
-    T(project, two_hot, value) = value;
+    cm_call project = {.op = CM_OP_two_hot, .t = {y, value}, .attr = attr};
+    cm_call decode = {.op = CM_OP_support_decode, .t = {decoded, logits}, .attr = attr};
     CM_TRY(cm_case_call(run, &project));
     for (size_t i = 0; i < cm_tensor_count(&y); i++) floats(&logits)[i] = logit_of(floats(&y)[i]);
-    T(decode, support_decode, value) = decoded;
-    T(decode, support_decode, logits) = logits;
     CM_TRY(cm_case_call(run, &decode));
     CM_TRY(cm_case_compare(run, &y, "two_hot"));
     return cm_case_compare(run, &decoded, "decoded");
@@ -110,7 +107,6 @@ static cm_tensor flat(const cm_tensor *t) { return cm_tensor_1d(t->data, CM_F32,
 
 /* Of any shape: every element is a row of its own. */
 cm_status cm_case_scalar_loss(cm_case_run *run) {
-    cm_call call = {.op = CM_OP_scalar_loss};
     cm_tensor prediction, target, dy, y, dprediction;
     CM_TRY(cm_case_input(run, "prediction", &prediction));
     CM_TRY(cm_case_input(run, "target", &target));
@@ -120,11 +116,8 @@ cm_status cm_case_scalar_loss(cm_case_run *run) {
     CM_TRY(cm_case_like(run, &prediction, &y));
     CM_TRY(cm_case_like(run, &prediction, &dprediction));
     int n = (int)cm_tensor_count(&prediction);
-    T(call, scalar_loss, target) = flat(&target);
-    T(call, scalar_loss, coefficient) = flat(&dy);
-    T(call, scalar_loss, loss) = flat(&y);
-    T(call, scalar_loss, prediction) = cm_tensor_2d(prediction.data, CM_F32, n, 1);
-    T(call, scalar_loss, dprediction) = cm_tensor_2d(dprediction.data, CM_F32, n, 1);
+    const cm_tensor dx = cm_tensor_2d(dprediction.data, CM_F32, n, 1), x = cm_tensor_2d(prediction.data, CM_F32, n, 1);
+    cm_call call = {.op = CM_OP_scalar_loss, .t = {flat(&y), dx, x, flat(&target), flat(&dy)}};
     CM_TRY(cm_case_call(run, &call));
     CM_TRY(cm_case_compare(run, &y, "y"));
     return cm_case_compare(run, &dprediction, "dprediction");

@@ -6,8 +6,6 @@
 #include "backend/schedule.h"
 #include "cases/backend_run.h"
 
-#define T(call, op, name) ((call).t[CM_T_##op##_##name])
-
 static float *floats(const cm_tensor *t) { return t->data; }
 
 /* ---- schedule ---- */
@@ -144,9 +142,7 @@ static cm_status gradient_norm(optimizer *o, double *norm) {
         cm_tensor *x = &o->parameters[i].gradient;
         int blocks = (x->dim[0] + NORM_BLOCK - 1) / NORM_BLOCK;
         if (blocks > 64) return cm_fail(CM_ERR_INPUT, "gradients: %s is too large", o->parameters[i].name);
-        cm_call call = {.op = CM_OP_sum_squares};
-        T(call, sum_squares, partial) = cm_tensor_1d(partial, CM_F32, blocks);
-        T(call, sum_squares, x) = *x;
+        cm_call call = {.op = CM_OP_sum_squares, .t = {cm_tensor_1d(partial, CM_F32, blocks), *x}};
         CM_TRY(cm_case_call(o->run, &call));
         for (int block = 0; block < blocks; block++) sum += (double)partial[block];
     }
@@ -167,20 +163,11 @@ static cm_tensor as_matrix(const cm_tensor *flat, int rows) {
 static cm_status update(optimizer *o, const parameter *p) {
     cm_call call = o->step;
     call.attr.weight_decay = o->weights_only && !is_weight(p->name) ? 0.0 : o->weight_decay;
-    if (call.op == CM_OP_muon_step) {
-        T(call, muon_step, parameter) = as_matrix(&p->value, p->rows);
-        T(call, muon_step, momentum) = as_matrix(&p->first, p->rows);
-        T(call, muon_step, gradient) = as_matrix(&p->gradient, p->rows);
-    } else if (call.op == CM_OP_sgd_step) {
-        T(call, sgd_step, parameter) = p->value;
-        T(call, sgd_step, momentum) = p->first;
-        T(call, sgd_step, gradient) = p->gradient;
-    } else {
-        T(call, adam_step, parameter) = p->value;
-        T(call, adam_step, first) = p->first;
-        T(call, adam_step, second) = p->second;
-        T(call, adam_step, gradient) = p->gradient;
-    }
+    const bool matrix = call.op == CM_OP_muon_step;
+    cm_tensor tensors[] = {p->value, p->first, p->second, p->gradient};
+    for (int i = 0, place = 0; i < 4; i++) /* only adam_step has a second moment */
+        if (i != 2 || call.op == CM_OP_adam_step)
+            call.t[place++] = matrix ? as_matrix(&tensors[i], p->rows) : tensors[i];
     return cm_case_call(o->run, &call);
 }
 

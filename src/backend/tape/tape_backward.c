@@ -3,9 +3,9 @@
  * A gradient is written by the first call that has one for it and added to by the others. A call whose outputs nobody
  * wants a gradient of is skipped, and with it everything only it leads to.
  */
-#include "backend/tape/tape_internal.h"
+#include <string.h>
 
-typedef void (*backward_rule)(cm_tape *tape, const cm_tape_node *node);
+#include "backend/tape/tape_internal.h"
 
 /* A parameter's gradient is written if a written range covers it (a merged layer covers its parts). */
 static bool parameter_written(cm_tape *tape, cm_var x) {
@@ -82,183 +82,69 @@ static void through_relu(cm_tape *tape, const cm_tape_node *node, cm_var y) {
     call->t[CM_T_activation_backward_x] = call->t[CM_T_activation_backward_y] = y;
 }
 
-static void dense_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_var y = node->t[CM_T_dense_y];
-    through_relu(tape, node, y);
-    cm_tape_node *call = append(tape, CM_OP_dense_backward, node);
-    if (!call) return;
-    call->attr.activation = CM_ACT_NONE;
-    call->t[CM_T_dense_backward_dy] = tape->var[y].grad;
-    call->t[CM_T_dense_backward_x] = node->t[CM_T_dense_x];
-    call->t[CM_T_dense_backward_weight] = node->t[CM_T_dense_weight];
-    call->t[CM_T_dense_backward_action] = node->t[CM_T_dense_action];
-    give(tape, call, CM_T_dense_backward_dx, node->t[CM_T_dense_x]);
-    give(tape, call, CM_T_dense_backward_dweight, node->t[CM_T_dense_weight]);
-    give(tape, call, CM_T_dense_backward_dbias, node->t[CM_T_dense_bias]);
+/* How an operation's gradients are computed. Losses have no rule: their forward calls write the gradient. The others
+ * without one have no gradient. */
+static const struct {
+    cm_op backward;  /* scale_add: the inputs take the gradient of y as it is */
+    bool relu_apart; /* an activation is undone by a call of its own */
+} rules[CM_OP_COUNT] = {
+    [CM_OP_dense] = {CM_OP_dense_backward, true},
+    [CM_OP_conv2d] = {CM_OP_conv2d_backward, true},
+    [CM_OP_activation] = {CM_OP_activation_backward, false},
+    [CM_OP_add] = {CM_OP_scale_add, true},
+    [CM_OP_scale_add] = {CM_OP_scale_add, false},
+    [CM_OP_layer_norm] = {CM_OP_layer_norm_backward, false},
+    [CM_OP_batch_norm] = {CM_OP_batch_norm_backward, false},
+    [CM_OP_batch_norm_inference] = {CM_OP_batch_norm_inference_backward, false},
+    [CM_OP_minmax] = {CM_OP_minmax_backward, false},
+    [CM_OP_avg_pool] = {CM_OP_avg_pool_backward, false},
+    [CM_OP_global_mean] = {CM_OP_global_mean_backward, false},
+    [CM_OP_action_encoding] = {CM_OP_action_encoding_backward, false},
+    [CM_OP_embedding_add] = {CM_OP_embedding_add_backward, false},
+    [CM_OP_one_hot] = {CM_OP_scale_add, false},
+    [CM_OP_lstm] = {CM_OP_lstm_backward, false},
+};
+
+/* gradient of each input (+)= gradient of y, times the scale of a scale_add */
+static void pass_on(cm_tape *tape, const cm_tape_node *node) {
+    for (int i = 1; i < cm_op_tensor_count(node->op); i++) {
+        if (!cm_tape_wants(tape, node->t[i])) continue;
+        cm_tape_node *call = append(tape, CM_OP_scale_add, node);
+        if (!call) return;
+        if (node->op != CM_OP_scale_add) call->attr.scale = 1.0f;
+        call->t[CM_T_scale_add_x] = tape->var[node->t[0]].grad;
+        give(tape, call, CM_T_scale_add_y, node->t[i]);
+    }
 }
 
-static void conv2d_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_var y = node->t[CM_T_conv2d_y];
-    through_relu(tape, node, y);
-    cm_tape_node *call = append(tape, CM_OP_conv2d_backward, node);
-    if (!call) return;
-    call->attr.activation = CM_ACT_NONE;
-    call->t[CM_T_conv2d_backward_dy] = tape->var[y].grad;
-    call->t[CM_T_conv2d_backward_x] = node->t[CM_T_conv2d_x];
-    call->t[CM_T_conv2d_backward_weight] = node->t[CM_T_conv2d_weight];
-    give(tape, call, CM_T_conv2d_backward_dx, node->t[CM_T_conv2d_x]);
-    give(tape, call, CM_T_conv2d_backward_dweight, node->t[CM_T_conv2d_weight]);
-    give(tape, call, CM_T_conv2d_backward_dbias, node->t[CM_T_conv2d_bias]);
-}
-
-static void activation_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_activation_backward, node);
-    if (!call) return;
-    call->t[CM_T_activation_backward_dy] = tape->var[node->t[CM_T_activation_y]].grad;
-    call->t[CM_T_activation_backward_x] = node->t[CM_T_activation_x];
-    call->t[CM_T_activation_backward_y] = node->t[CM_T_activation_y];
-    give(tape, call, CM_T_activation_backward_dx, node->t[CM_T_activation_x]);
-}
-
-/* gradient of x (+)= scale * gradient of y */
-static void pass_on(cm_tape *tape, const cm_tape_node *node, cm_var y, cm_var x, float scale) {
-    if (!cm_tape_wants(tape, x)) return;
-    cm_tape_node *call = append(tape, CM_OP_scale_add, node);
-    if (!call) return;
-    call->attr.scale = scale;
-    call->t[CM_T_scale_add_x] = tape->var[y].grad;
-    give(tape, call, CM_T_scale_add_y, x);
-}
-
-static void add_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_var y = node->t[CM_T_add_y];
-    through_relu(tape, node, y);
-    pass_on(tape, node, y, node->t[CM_T_add_a], 1.0f);
-    pass_on(tape, node, y, node->t[CM_T_add_b], 1.0f);
-}
-
-static void scale_gradient_rule(cm_tape *tape, const cm_tape_node *node) {
-    pass_on(tape, node, node->t[CM_T_scale_add_y], node->t[CM_T_scale_add_x], node->attr.scale);
-}
-
-static void one_hot_rule(cm_tape *tape, const cm_tape_node *node) {
-    pass_on(tape, node, node->t[CM_T_one_hot_y], node->t[CM_T_one_hot_x], 1.0f);
-}
-
-static void layer_norm_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_layer_norm_backward, node);
-    if (!call) return;
-    call->t[CM_T_layer_norm_backward_dy] = tape->var[node->t[CM_T_layer_norm_y]].grad;
-    call->t[CM_T_layer_norm_backward_x] = node->t[CM_T_layer_norm_x];
-    call->t[CM_T_layer_norm_backward_y] = node->t[CM_T_layer_norm_y];
-    call->t[CM_T_layer_norm_backward_saved] = node->t[CM_T_layer_norm_saved];
-    call->t[CM_T_layer_norm_backward_scale] = node->t[CM_T_layer_norm_scale];
-    call->t[CM_T_layer_norm_backward_shift] = node->t[CM_T_layer_norm_shift];
-    give(tape, call, CM_T_layer_norm_backward_dx, node->t[CM_T_layer_norm_x]);
-    give(tape, call, CM_T_layer_norm_backward_dscale, node->t[CM_T_layer_norm_scale]);
-    give(tape, call, CM_T_layer_norm_backward_dshift, node->t[CM_T_layer_norm_shift]);
-}
-
-static void batch_norm_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_batch_norm_backward, node);
-    if (!call) return;
-    call->t[CM_T_batch_norm_backward_dy] = tape->var[node->t[CM_T_batch_norm_y]].grad;
-    call->t[CM_T_batch_norm_backward_x] = node->t[CM_T_batch_norm_x];
-    call->t[CM_T_batch_norm_backward_y] = node->t[CM_T_batch_norm_y];
-    call->t[CM_T_batch_norm_backward_saved] = node->t[CM_T_batch_norm_saved];
-    call->t[CM_T_batch_norm_backward_scale] = node->t[CM_T_batch_norm_scale];
-    give(tape, call, CM_T_batch_norm_backward_dx, node->t[CM_T_batch_norm_x]);
-    give(tape, call, CM_T_batch_norm_backward_dscale, node->t[CM_T_batch_norm_scale]);
-    give(tape, call, CM_T_batch_norm_backward_dshift, node->t[CM_T_batch_norm_shift]);
-    give(tape, call, CM_T_batch_norm_backward_dresidual, node->t[CM_T_batch_norm_residual]);
-}
-
-static void fixed_norm_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_batch_norm_inference_backward, node);
-    if (!call) return;
-    call->t[CM_T_batch_norm_inference_backward_dy] = tape->var[node->t[CM_T_batch_norm_inference_y]].grad;
-    call->t[CM_T_batch_norm_inference_backward_x] = node->t[CM_T_batch_norm_inference_x];
-    call->t[CM_T_batch_norm_inference_backward_y] = node->t[CM_T_batch_norm_inference_y];
-    call->t[CM_T_batch_norm_inference_backward_scale] = node->t[CM_T_batch_norm_inference_scale];
-    call->t[CM_T_batch_norm_inference_backward_mean] = node->t[CM_T_batch_norm_inference_mean];
-    call->t[CM_T_batch_norm_inference_backward_variance] = node->t[CM_T_batch_norm_inference_variance];
-    give(tape, call, CM_T_batch_norm_inference_backward_dx, node->t[CM_T_batch_norm_inference_x]);
-    give(tape, call, CM_T_batch_norm_inference_backward_dscale, node->t[CM_T_batch_norm_inference_scale]);
-    give(tape, call, CM_T_batch_norm_inference_backward_dshift, node->t[CM_T_batch_norm_inference_shift]);
-    give(tape, call, CM_T_batch_norm_inference_backward_dresidual, node->t[CM_T_batch_norm_inference_residual]);
-}
-
-static void minmax_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_minmax_backward, node);
-    if (!call) return;
-    call->t[CM_T_minmax_backward_dy] = tape->var[node->t[CM_T_minmax_y]].grad;
-    call->t[CM_T_minmax_backward_y] = node->t[CM_T_minmax_y];
-    call->t[CM_T_minmax_backward_saved] = node->t[CM_T_minmax_saved];
-    give(tape, call, CM_T_minmax_backward_dx, node->t[CM_T_minmax_x]);
-}
-
-/* Operations with tensors y, x whose backward has dx, dy. */
-static void shape_rule(cm_tape *tape, const cm_tape_node *node, cm_op backward) {
+/* The backward call, by the names of its tensors: what the forward call has under the same name, or, where that has a
+ * d in front, the gradient of that. */
+static void by_name(cm_tape *tape, const cm_tape_node *node, cm_op backward) {
     cm_tape_node *call = append(tape, backward, node);
     if (!call) return;
-    call->t[1] = tape->var[node->t[0]].grad;
-    give(tape, call, 0, node->t[1]);
+    if (rules[node->op].relu_apart) call->attr.activation = CM_ACT_NONE;
+    for (int i = 0; i < cm_op_tensor_count(backward); i++) {
+        char name[CM_OP_NAME_BYTES];
+        const size_t length = strlen(cm_op_tensor_name(backward, i, name));
+        const int same = cm_op_tensor_place(node->op, name, length);
+        const int of = *name == 'd' ? cm_op_tensor_place(node->op, name + 1, length - 1) : -1;
+        if (same >= 0)
+            call->t[i] = node->t[same];
+        else if (of >= 0 && cm_op_tensor_written(backward, i))
+            give(tape, call, i, node->t[of]);
+        else if (of >= 0)
+            call->t[i] = tape->var[node->t[of]].grad;
+    }
 }
 
-static void avg_pool_rule(cm_tape *tape, const cm_tape_node *node) { shape_rule(tape, node, CM_OP_avg_pool_backward); }
-static void global_mean_rule(cm_tape *tape, const cm_tape_node *node) {
-    shape_rule(tape, node, CM_OP_global_mean_backward);
+static void record_backward(cm_tape *tape, const cm_tape_node *node) {
+    const cm_op backward = rules[node->op].backward;
+    if (rules[node->op].relu_apart) through_relu(tape, node, node->t[0]);
+    if (backward == CM_OP_scale_add)
+        pass_on(tape, node);
+    else
+        by_name(tape, node, backward);
 }
-static void action_encoding_rule(cm_tape *tape, const cm_tape_node *node) {
-    shape_rule(tape, node, CM_OP_action_encoding_backward);
-}
-
-static void embedding_add_rule(cm_tape *tape, const cm_tape_node *node) {
-    cm_tape_node *call = append(tape, CM_OP_embedding_add_backward, node);
-    if (!call) return;
-    call->t[CM_T_embedding_add_backward_dy] = tape->var[node->t[CM_T_embedding_add_y]].grad;
-    call->t[CM_T_embedding_add_backward_action] = node->t[CM_T_embedding_add_action];
-    give(tape, call, CM_T_embedding_add_backward_dx, node->t[CM_T_embedding_add_x]);
-    give(tape, call, CM_T_embedding_add_backward_dtable, node->t[CM_T_embedding_add_table]);
-}
-
-static void lstm_rule(cm_tape *tape, const cm_tape_node *node) {
-    static const int inputs[][2] = {{CM_T_lstm_backward_dx, CM_T_lstm_x},
-                                    {CM_T_lstm_backward_dweight_ih, CM_T_lstm_weight_ih},
-                                    {CM_T_lstm_backward_dweight_hh, CM_T_lstm_weight_hh},
-                                    {CM_T_lstm_backward_dbias_ih, CM_T_lstm_bias_ih},
-                                    {CM_T_lstm_backward_dbias_hh, CM_T_lstm_bias_hh}};
-    cm_tape_node *call = append(tape, CM_OP_lstm_backward, node);
-    if (!call) return;
-    call->t[CM_T_lstm_backward_dy] = tape->var[node->t[CM_T_lstm_y]].grad;
-    call->t[CM_T_lstm_backward_x] = node->t[CM_T_lstm_x];
-    call->t[CM_T_lstm_backward_h0] = node->t[CM_T_lstm_h0];
-    call->t[CM_T_lstm_backward_c0] = node->t[CM_T_lstm_c0];
-    call->t[CM_T_lstm_backward_y] = node->t[CM_T_lstm_y];
-    call->t[CM_T_lstm_backward_saved] = node->t[CM_T_lstm_saved];
-    call->t[CM_T_lstm_backward_weight_ih] = node->t[CM_T_lstm_weight_ih];
-    call->t[CM_T_lstm_backward_weight_hh] = node->t[CM_T_lstm_weight_hh];
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) give(tape, call, inputs[i][0], node->t[inputs[i][1]]);
-}
-
-/* Losses have no rule: their forward calls write the gradient. The others without one have no gradient. */
-static const backward_rule rules[CM_OP_COUNT] = {
-    [CM_OP_dense] = dense_rule,
-    [CM_OP_conv2d] = conv2d_rule,
-    [CM_OP_activation] = activation_rule,
-    [CM_OP_add] = add_rule,
-    [CM_OP_scale_add] = scale_gradient_rule,
-    [CM_OP_layer_norm] = layer_norm_rule,
-    [CM_OP_batch_norm] = batch_norm_rule,
-    [CM_OP_batch_norm_inference] = fixed_norm_rule,
-    [CM_OP_minmax] = minmax_rule,
-    [CM_OP_avg_pool] = avg_pool_rule,
-    [CM_OP_global_mean] = global_mean_rule,
-    [CM_OP_action_encoding] = action_encoding_rule,
-    [CM_OP_embedding_add] = embedding_add_rule,
-    [CM_OP_one_hot] = one_hot_rule,
-    [CM_OP_lstm] = lstm_rule,
-};
 
 /* What the losses claimed while recording counts as written by the slices, too. */
 static void settle_claims(cm_tape *tape) {
@@ -274,8 +160,7 @@ void cm_tape_backward(cm_tape *tape) {
     settle_claims(tape);
     for (int i = tape->forward.count - 1; i >= 0 && tape->error == CM_OK; i--) {
         const cm_tape_node *node = &tape->forward.node[i];
-        backward_rule rule = rules[node->op];
-        if (rule && has_gradient(tape, node->t[0])) rule(tape, node);
+        if (rules[node->op].backward && has_gradient(tape, node->t[0])) record_backward(tape, node);
     }
 }
 
