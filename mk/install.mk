@@ -30,7 +30,7 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
-pictures: ## draws docs/pictures/*.svg from the Graphviz text beside each (Debian: graphviz)
+pictures: ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz)
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
 
 install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion, configs, docs (PREFIX, DESTDIR)

@@ -1,8 +1,8 @@
 /* Inference throughput as CuMind's guide describes it: 10 select_action calls to warm up, then 1000 that are timed, for
- * bfloat16, float32 and, where products in it are native, float16; then batches, beside the speed of a large matrix
- * product, and where a pass is one launch beside its operations one by one. On any backend, from libcumind.a and public
- * headers alone. Each figure is printed as it is found; one that cannot be measured is a line, keeps no other from
- * being measured, and makes the status 1.
+ * bfloat16, float32 and, where products in it are native, float16; then batches, against the speed of a large matrix
+ * product, and where a pass is one launch against its operations one by one. On any backend, from libcumind.a and
+ * public headers alone. Each figure is printed as it is found; one that cannot be measured is a line, keeps no other
+ * from being measured, and makes the status 1.
  *
  *     build/benchmark_gpu [--backend cpu] [--dtype TYPE] [--batch N] [--json] [--set KEY=VALUE]...
  *

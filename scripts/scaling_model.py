@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The model of docs/SCALING.md: what N ranks take, from what one and two take and from the speed of a link.
 
-usage: cumind benchmark scaling --json | scripts/scaling_model.py [--processors P]     measured beside the model
+usage: cumind benchmark scaling --json | scripts/scaling_model.py [--processors P]     measured against the model
        scripts/scaling_model.py                                                        tables of GPUs and nodes alone
 """
 import argparse
@@ -37,7 +37,7 @@ def fit(rows):
 
 
 def compare(rows, processors):
-    """Measured beside the model, which knows the compute times of 1 and 2 ranks, the sums of 2, the training of 1."""
+    """Measured against the model, which knows the compute times of 1 and 2 ranks, the sums of 2, the training of 1."""
     c0, c1, bandwidth, message = fit(rows)
     one = rows[0]
     size = 4 * one["parameters"]

@@ -1,4 +1,4 @@
-// A tree of the usual kind, for `cumind benchmark tree` to be measured beside: a node is an object that owns its
+// A tree of the usual kind, for `cumind benchmark tree` to be measured against: a node is an object that owns its
 // children in a std::map by action, a leaf is expanded into all its children at once, a search walks down from the
 // root. Rules (PUCT with values scaled by parent and siblings), random model and sizes are those of
 // src/mcts/benchmark.c, so the trees are the same ones: the mean depths must be equal.

@@ -6,8 +6,8 @@
  * one half, the environments of the other move and their steps go to the replay. Noise and moves of an environment
  * depend on (seed, number of the environment, step) alone, so threads change nothing.
  *
- * A truncated episode is bootstrapped with the value of a search at its last observation, beside the search of the next
- * step if there are few (truncation_bootstrap.c).
+ * A truncated episode is bootstrapped with the value of a search at its last observation, concurrent with the search of
+ * the next step if there are few (truncation_bootstrap.c).
  *
  * With reuse_tree a search goes on with what the one before has found below the move that was played. An iteration
  * begins with fresh trees, since its weights are new; so no tree is part of a checkpoint.

@@ -21,7 +21,7 @@ typedef struct cm_acting_searched {
 } cm_acting_searched;
 
 /* Truncated episodes of a shard whose last observations are searched: a few by a planner of their own, so that the
- * search of the shard's next step is on its way beside theirs; more, as where all episodes are equally long, by the
+ * search of the shard's next step is in flight with theirs; more, as where all episodes are equally long, by the
  * shard's. */
 typedef struct cm_truncation_bootstraps {
     int rows;             /* of a shard; 0: none are ever truncated */

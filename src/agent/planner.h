@@ -7,7 +7,7 @@
  * recorded work (device_planner.h); otherwise the host has the trees and calls the network once per simulation. Results
  * are the same but for the last digits of floats.
  *
- * A planner is used by one thread at a time; several planners may run beside each other on the same weights. What a row
+ * A planner is used by one thread at a time; several planners may run concurrently on the same weights. What a row
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
  * fixed number of rows; rows outside the request compute on leftovers in slots of their own.
  *

@@ -1,7 +1,7 @@
 /* Greedy evaluation over many episodes at once.
  *
  * Episode i starts from cm_env_reset with seed S + i and depends on nothing else, so the list of returns is the same
- * for any number of threads and episodes beside it. In a game of two players the agent meets an opponent that
+ * for any number of threads and concurrent episodes. In a game of two players the agent meets an opponent that
  * varies its play (arena/opponent.h); it moves first in even episodes, second in odd ones, and returns are from its
  * view. Other pairings: arena/match.h.
  */

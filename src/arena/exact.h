@@ -26,7 +26,7 @@ typedef struct cm_worth {
     int legal, keeping;                /* legal actions, and those among them of value `best`        */
 } cm_worth;
 
-/* A lane in [0, CM_EXACT_LANES) is used by one thread at a time, lanes run beside each other; answers depend on
+/* A lane in [0, CM_EXACT_LANES) is used by one thread at a time, lanes run concurrently; answers depend on
  * neither. Errors: CM_ERR_STATE after the end, CM_ERR_MEMORY; CM_ERR_INTERRUPTED within a second after `stop` was asked
  * (NULL: nobody asks). */
 cm_status cm_exact_solve(cm_exact *exact, int lane, const void *state, const cm_stop *stop, cm_worth *out) CM_MUST_USE;

@@ -3,7 +3,7 @@
  * A player decides for many games at once. Games are divided over shards; a shard is played by one worker at a time, in
  * a lane that no other shard uses meanwhile. So a player keeps one set of memory per lane: an agent a planner, a solver
  * its tables. What it answers for a game may depend on the game's position, key and step alone, so results do not
- * depend on threads or on the games beside it.
+ * depend on threads or on the concurrent games.
  *
  * Kinds: the agent of a run and a uniform player (here), exact play (arena/perfect.h), plain tree search with random
  * rollouts (arena/uct.h). */
@@ -21,7 +21,7 @@ extern "C" {
 
 /* How games are divided: a player is made for one shape. */
 typedef struct cm_match_shape {
-    int shards; /* played beside each other                          */
+    int shards; /* played concurrently                           */
     int rows;   /* games that a shard plays at once                  */
     int lanes;  /* turns that are decided at the same time, at most  */
 } cm_match_shape;

@@ -102,8 +102,8 @@ typedef struct cm_call {
     cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
     cm_attr attr;
     /* 0: it runs in the order of its pass. 1 and more, up to the class's `lanes`: nothing behind it in the pass touches
-     * what it writes or writes what it reads, but calls of the same lane, so it may run beside what follows, in the
-     * order of such a lane. */
+     * what it writes or writes what it reads, but calls of the same lane, so it may run concurrently with what follows,
+     * in the order of such a lane. */
     int lane;
     void *plan; /* owned by the stream; NULL until prepared */
 } cm_call;
@@ -157,13 +157,13 @@ typedef struct cm_backend_class {
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
     bool narrow;                                            /* takes tensors of 16 bits (ops.def) */
-    int lanes;                                              /* beside a stream, at most CM_CALL_LANES (cm_call.lane) */
+    int lanes;                                              /* side streams, at most CM_CALL_LANES (cm_call.lane) */
     size_t stream_bytes;                                    /* of the device that a stream of calls takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
     /* Bytes of the device that a call needs besides its tensors, which follow from its shapes. A stream takes the most
-     * that any of its calls needs, beside stream_bytes; so does each of its lanes for the calls of that. NULL: none
+     * that any of its calls needs, besides stream_bytes; so does each of its lanes for the calls of that. NULL: none
      * needs any. */
     size_t (*workspace)(const cm_call *call);
     size_t (*held)(const cm_backend *backend); /* see cm_backend_held; NULL: nothing */
@@ -184,10 +184,10 @@ typedef struct cm_backend_class {
     cm_status (*follow)(cm_stream *stream, void *state);
     cm_status (*await)(void *state);
     void (*unmark)(void *state);
-    /* Runs the calls in their order, those that have a lane beside the others, the same ones again and again, so that
-     * they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at first, is the
-     * class's and goes with `forget`. Others look at all that the calls leave: their `work` is NULL. NULL: they are run
-     * one by one. */
+    /* Runs the calls in their order, those that have a lane concurrently with the others, the same ones again and
+     * again, so that they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at
+     * first, is the class's and goes with `forget`. Others look at all that the calls leave: their `work` is NULL.
+     * NULL: they are run one by one. */
     cm_status (*play)(cm_stream *stream, const cm_call_list *calls, void **recording);
     /* The same as part of other work, which is recorded or is not. NULL: they are run one by one. */
     cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **recording);
@@ -216,7 +216,7 @@ struct cm_backend {
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
     bool is_eager;    /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
     bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first played */
-    bool is_in_order; /* no call runs beside others (cm_call.lane). Set before tapes are recorded */
+    bool is_in_order; /* no call runs concurrently with others (cm_call.lane). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */
     unsigned char device_id[CM_DEVICE_ID_BYTES]; /* no other device has it; zeros where the device is the host */

@@ -1,7 +1,7 @@
 /* Recorded runs of other programs, format "cumind-environment-case-1": plays them again and compares every step.
  *
  * A file with `episodes` holds control runs (seed, actions, observations, rewards, flags), one with `games` holds games
- * (actions, legal actions, boards, results, chance outcomes). What is compared and how exactly: README.md beside the
+ * (actions, legal actions, boards, results, chance outcomes). What is compared and how exactly: README.md next to the
  * cases; a continuous action is a list where it is several numbers. Every step is also made on a clone, which must go
  * on in the same way. */
 #ifndef CM_CASES_ENV_H

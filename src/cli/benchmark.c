@@ -1,4 +1,4 @@
-/* cumind benchmark: times each part and sets it beside the machine's own matmul speed. */
+/* cumind benchmark: times each part and sets it against the machine's own matmul speed. */
 #include "cli/benchmark.h"
 
 #include <stdio.h>
@@ -243,7 +243,7 @@ static const cm_flag flags[] = {
 
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
-    .about = "time a part, or all, and set it beside the machine's matmul speed",
+    .about = "time a part, or all, and set it against the machine's matmul speed",
     .positional = "[PART]",
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
@@ -262,7 +262,8 @@ const cm_command cm_command_benchmark = {
         "measures the training that is configured with each number of them: an update; an update of ranks that do not "
         "know of each other (compute); how long gradients are summed over ranks in an update (reduce), how much of "
         "that "
-        "comes behind the backward pass (exposed), and the share that goes on beside it (overlap); a whole training of "
+        "comes behind the backward pass (exposed), and the share that is concurrent with it (overlap); a whole "
+        "training of "
         "so "
         "many updates without evaluations; sums over ranks by size, the last one of a gradient. All counts are "
         "those of the whole run, so each of four ranks has a quarter of the batch. Efficiency is the time of one rank "

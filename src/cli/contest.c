@@ -46,7 +46,7 @@ cm_status cm_contest_check(const char *command, const cm_env *env) {
     if (env->spec.players != 2) {
         return cm_fail(CM_ERR_INPUT,
                        "%s: opponents are for games of two players, %s has one (eval --opponent random sets random "
-                       "play beside the agent)",
+                       "play with the agent)",
                        command, env->spec.name);
     }
     if (env->spec.max_plies > 0) return CM_OK;

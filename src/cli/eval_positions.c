@@ -148,7 +148,7 @@ cm_status cm_eval_positions_check(const cm_arguments *arguments) {
                                            "--opening",  "--save-games", "--seed"};
     for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++) {
         if (!cm_argument_given(arguments, of_games[i])) continue;
-        return cm_fail(CM_ERR_INPUT, "eval: %s is about games; leave it out beside --positions", of_games[i]);
+        return cm_fail(CM_ERR_INPUT, "eval: %s is about games; leave it out with --positions", of_games[i]);
     }
     return CM_OK;
 }

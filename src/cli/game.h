@@ -54,7 +54,7 @@ cm_status cm_game_think(cm_game *game, cm_analysis *out) CM_MUST_USE;
 /* A legal action of the position, uniformly at random; the same at every call. */
 int32_t cm_game_random_action(const cm_game *game);
 
-/* Adds the position, with `note` beside it, or below it once that was too wide to stand beside it. A star marks the
+/* Adds the position, with `note` next to it, or below it once that was too wide to stand next to it. A star marks the
  * empty cell `best`; -1: none. */
 void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
 

@@ -26,8 +26,8 @@ typedef struct cm_loaded {
  * nothing is left open then. */
 cm_status cm_loaded_open(const cm_arguments *arguments, cm_loaded *out) CM_MUST_USE;
 
-/* Another run beside it: the checkpoint that plays (its best, else its latest), with the flags --simulations, --set and
- * those of the machine. Its pool has one thread, for it only packs weights. */
+/* Another run with it: the checkpoint that plays (its best, else its latest), with the flags
+ * --simulations, --set and those of the machine. Its pool has one thread, for it only packs weights. */
 cm_status cm_loaded_open_other(const cm_arguments *arguments, const char *run, cm_loaded *out) CM_MUST_USE;
 
 void cm_loaded_close(cm_loaded *loaded); /* leaves it empty */

@@ -27,7 +27,7 @@ static cm_status read_named(cm_config *config, const char *name) {
 }
 
 /* For a new run of an environment that the command line names. Nobody asked for its values: what of them has no effect
- * beside what was given is not warned of. */
+ * next to what was given is not warned of. */
 static cm_status take_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
     char text[128];
     snprintf(text, sizeof text, "%s (--config %s)%s", recipe->name, recipe->name,

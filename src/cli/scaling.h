@@ -30,7 +30,8 @@ typedef struct cm_scaling {
     double train; /* seconds of a whole training of so many */
 } cm_scaling;
 
-/* The share of the sums of gradients that goes on beside the backward pass: 1 - exposed / reduce. NAN for one rank. */
+/* The share of the sums of gradients that is concurrent with the backward pass: 1 - exposed / reduce. NAN for one
+ * rank. */
 double cm_scaling_overlap(const cm_scaling *scaling);
 
 /* Measures all of it; collective. The training goes into a temporary folder, and has as many updates as the

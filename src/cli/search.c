@@ -47,7 +47,7 @@ static cm_status run_case(cm_arguments *arguments, const char *path) {
     return status;
 }
 
-/* A flag that means nothing beside another one is a misunderstanding. */
+/* A flag that means nothing with another one is a misunderstanding. */
 static cm_status refuse_together(const cm_arguments *arguments, const char *flag, const char *const *others) {
     for (int i = 0; others[i]; i++) {
         if (!cm_argument_given(arguments, others[i])) continue;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What the process of a seed is to know of those beside it. */
+/* What the process of a seed is to know of those next to it. */
 typedef struct cm_seed_place {
     int columns;     /* that its lines may have; 0: any number */
     double interval; /* seconds between its lines of progress; 0: as it is configured */

@@ -35,7 +35,7 @@ static cm_cli_ranks ranks;      /* that train */
 static int output_error;        /* why a line of a run could not be printed; 0: all were */
 static bool has_left;           /* an environment that hangs */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
-static cm_seed_place place;     /* of this process beside those of other seeds */
+static cm_seed_place place;     /* of this process next to those of other seeds */
 static double began;            /* of the program: --time covers what is before its first run, too */
 
 static char ending[128]; /* what the first ctrl-C is answered, below its own sign */
@@ -406,7 +406,7 @@ const cm_command cm_command_train = {
         "environment that is named here, by --env or by --set env_name=NAME is trained with its recipe, where there is "
         "one and no --config; what --set gives counts above it.\n\n"
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
-        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. --time "
+        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands with it. --time "
         "alone "
         "is a length, too, and schedules such as the learning rate's then follow the clock. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "

@@ -10,11 +10,11 @@
 
 enum {
     PLAIN_COLUMNS = 80,
-    CELLS = 1024, /* most cells of a board that is painted */
-    GAP = 3,      /* between board and table */
-    NUMBERS = 28, /* columns of a table's row without name and bar */
-    BESIDE = 36,  /* a table of fewer columns stands below its board */
-    TABLE = 64,   /* a table is never wider */
+    CELLS = 1024,    /* most cells of a board that is painted */
+    GAP = 3,         /* between board and table */
+    NUMBERS = 28,    /* columns of a table's row without name and bar */
+    SIDE_TABLE = 36, /* a table of fewer columns stands below its board */
+    TABLE = 64,      /* a table is never wider */
     LEAST_BAR = 3,
     MOST_BAR = 32
 };
@@ -220,15 +220,15 @@ void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *an
 /* ---- side by side ---- */
 
 int cm_view_table_columns(const cm_view *view, const cm_text *board) {
-    int beside = view->columns - cm_text_width(board) - GAP;
-    int columns = beside >= BESIDE ? beside : view->columns;
+    int room = view->columns - cm_text_width(board) - GAP;
+    int columns = room >= SIDE_TABLE ? room : view->columns;
     return columns < TABLE ? columns : TABLE;
 }
 
 void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, int least, cm_text *out) {
     const int width = cm_text_width(table), room = width > least ? width : least;
     if (cm_text_width(board) + GAP + room <= view->columns) {
-        cm_text_beside(out, board, table, GAP);
+        cm_text_side_by_side(out, board, table, GAP);
     } else {
         cm_text_add(out, "%s%s", board->bytes, table->bytes);
     }

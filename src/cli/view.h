@@ -63,7 +63,7 @@ void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *an
  * widest one that is to stand on this side of the board. */
 void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, int least, cm_text *out);
 
-/* Columns for a table that stands beside (or below) this board. */
+/* Columns for a table that stands next to (or below) this board. */
 int cm_view_table_columns(const cm_view *view, const cm_text *board);
 
 #ifdef __cplusplus

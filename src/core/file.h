@@ -1,4 +1,4 @@
-/* Checked files. Whatever is written under its final name is complete: write beside it, fsync, rename. Paths are those
+/* Checked files. Whatever is written under its final name is complete: write next to it, fsync, rename. Paths are those
  * that a user gives: links are followed. What lies in a folder that may be a stranger's is for core/directory.h. */
 #ifndef CM_CORE_FILE_H
 #define CM_CORE_FILE_H
@@ -29,8 +29,8 @@ typedef struct cm_file_bytes {
     size_t size;
 } cm_file_bytes;
 
-/* Replaces `path`, or the file that it is a link to, atomically: writes path.tmp-PID beside it, fsyncs file and folder,
- * renames. On error nothing changed. What is no regular file is not replaced. */
+/* Replaces `path`, or the file that it is a link to, atomically: writes path.tmp-PID next to it, fsyncs file and
+ * folder, renames. On error nothing changed. What is no regular file is not replaced. */
 cm_status cm_file_write(const char *path, const void *data, size_t size) CM_MUST_USE;
 
 /* The same in pieces, for large files: begin, append ..., then commit (fsync, rename, fsync of the folder) or abandon.

@@ -1,7 +1,7 @@
 /* Modules: shared objects that the program opens when they are asked for, so that it links none of the libraries they
  * need.
  *
- * A module is looked for beside the program and where it was installed. It uses the program's own functions (messages,
+ * A module is looked for next to the program and where it was installed. It uses the program's own functions (messages,
  * log, memory), which the program therefore exports (-rdynamic), and is of exactly the program's build: who opens one
  * compares a stamp before anything else of it is used. It stays open until the process ends.
  */

@@ -112,7 +112,7 @@ void cm_text_shape(const int *extent, int rank, const char *between, char *out, 
     }
 }
 
-void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap) {
+void cm_text_side_by_side(cm_text *text, const cm_text *left, const cm_text *right, int gap) {
     int column = cm_text_width(left) + gap;
     const char *a = left->bytes, *b = right->bytes;
     while (*a || *b) {

@@ -1,4 +1,4 @@
-/* Blocks of text for a terminal: lines that are built, measured and put beside each other. Widths count characters, not
+/* Blocks of text for a terminal: lines that are built, measured and put side by side. Widths count characters, not
  * bytes, and leave escape sequences out. */
 #ifndef CM_CORE_TEXT_H
 #define CM_CORE_TEXT_H
@@ -41,7 +41,7 @@ int cm_text_lines(const cm_text *text);
 void cm_text_shape(const int *extent, int rank, const char *between, char *out, size_t size);
 
 /* Adds `left` and, `gap` columns to the right of its widest line, `right`; line by line, without blanks at the ends. */
-void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap);
+void cm_text_side_by_side(cm_text *text, const cm_text *left, const cm_text *right, int gap);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Files that stand under their name when they are complete: written beside it, fsynced, renamed. */
+/* Files that stand under their name when they are complete: written next to it, fsynced, renamed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static cm_status find_folder(const cm_dir *dir, const char *name, cm_file_writer
     return CM_OK;
 }
 
-/* The file beside it: one of that name is of a process that is gone, or no file of ours. */
+/* The file next to it: one of that name is of a process that is gone, or no file of ours. */
 static cm_status open_temporary(cm_file_writer *writer) {
     enum { TRIES = 2 };
     for (int i = 0; i < TRIES && writer->file < 0; i++) {

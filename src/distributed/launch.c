@@ -156,7 +156,7 @@ typedef struct reader {
     char line[CM_LAUNCH_TEXT];
     size_t used;
     bool is_mute;        /* nobody wants to know how ranks end that were ended */
-    const relay *beside; /* makes room on the terminal */
+    const relay *output; /* makes room on the terminal */
 } reader;
 
 static void end_line(reader *r) {
@@ -165,7 +165,7 @@ static void end_line(reader *r) {
     r->used = 0;
     cm_launch_filter_line(&r->filter, r->line, out);
     if (r->is_mute || !*out) return;
-    if (r->beside->has_line && write(r->beside->to, "\r\033[K", 4) < 0) return;
+    if (r->output->has_line && write(r->output->to, "\r\033[K", 4) < 0) return;
     pass_on(out);
 }
 
@@ -410,7 +410,7 @@ static cm_status start(const cm_launch *launch, char *const *command, const call
     }
     job j = {.launch = launch, .output.to = launch->output ? fileno(launch->output) : STDOUT_FILENO};
     j.output.is_open = true, j.output.is_terminal = isatty(j.output.to);
-    j.errors.beside = &j.output;
+    j.errors.output = &j.output;
     if (cm_launch_allocated() == 0) cm_scratch_make(&j.scratch);
     run_job(&j, command, before, out, err);
     const int why = errno;

@@ -59,7 +59,7 @@ static int look_for_cuda(struct dl_phdr_info *info, size_t size, void *found) {
     return length < PATH_BYTES;
 }
 
-/* Where the loader looks, then beside CUDA: in the same folder, or where pip has packages of both (nvidia/cu13/lib and
+/* Where the loader looks, then next to CUDA: in the same folder, or where pip has packages of both (nvidia/cu13/lib and
  * nvidia/nccl/lib). What the loader has said is the error. */
 cm_status cm_nccl_open(cm_nccl *nccl) {
     static const char *const places[] = {"", "../../nccl/lib/"};

@@ -43,7 +43,7 @@ typedef struct cm_nccl {
 #undef CM_NCCL_MEMBER
 } cm_nccl;
 
-/* Fills the table from libnccl.so.2, which stays open: from the system's places, or beside the other libraries of CUDA
+/* Fills the table from libnccl.so.2, which stays open: from the system's places, or next to the other libraries of CUDA
  * that this process has opened. Errors: CM_ERR_ABSENT if it is not there, or too old to have a function. */
 cm_status cm_nccl_open(cm_nccl *nccl) CM_MUST_USE;
 cm_status cm_nccl_load(cm_nccl *nccl, const char *library) CM_MUST_USE; /* from another file */

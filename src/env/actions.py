@@ -88,7 +88,7 @@ class Several:
 
 
 class Bins:
-    """Box beside others: some values of each number, all of them where it has few whole ones."""
+    """Box with others: some values of each number, all of them where it has few whole ones."""
 
     def __init__(self, space):
         self.space, (self.low, self.high) = space, bounded(space)

@@ -114,7 +114,7 @@ typedef struct cm_env_spec {
     int action_size;                /* D > 0: the task is continuous, actions are float[D]                          */
     int action_bins;                /* values of each of these numbers when it is discretised                       */
     float action_low, action_high;  /* bounds of each                                                               */
-    bool truncates; /* step truncates episodes of its own, beside the time limit                                    */
+    bool truncates; /* step truncates episodes of its own, besides the time limit                                    */
     bool replays;   /* copies of a state are played again from the start: no searches on the true rules             */
     size_t rules_size; /* bytes of the rules' state, a multiple of 8                                   */
     size_t state_size; /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */

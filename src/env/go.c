@@ -80,7 +80,7 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(index, params->size, points_of(params) + 1, cell_map, action_map);
 }
 
-/* ---- states from outside: all that stands beside the stones must be what the stones make it ---- */
+/* ---- states from outside: all that stands next to the stones must be what the stones make it ---- */
 
 /* Whether the chain of a stone has one head, a circle of just its stones, and its pseudo-liberties, at least one. Marks
  * its stones in seen[points]. */

@@ -30,20 +30,20 @@ bool cm_env_is_library(const char *name) { return !cm_env_is_python(name) && (st
 static int is_library_file(const struct dirent *entry) { return stem_of(entry->d_name) > 0; }
 static const char *stem_at(const void *entries, int i) { return ((struct dirent *const *)entries)[i]->d_name; }
 
-/* There is no file of this name: which one beside it may be meant? CM_OK if none is near. */
+/* There is no file of this name: which one next to it may be meant? CM_OK if none is near. */
 static cm_status suggest(const char *path, const char *place) {
     const int folder = (int)(strrchr(place, '/') + 1 - place);
-    char beside[CM_MODULE_PATH_BYTES], word[CM_MODULE_PATH_BYTES];
+    char folder_path[CM_MODULE_PATH_BYTES], word[CM_MODULE_PATH_BYTES];
     struct dirent **entries = NULL;
     cm_status status = CM_OK;
-    snprintf(beside, sizeof beside, "%.*s", folder, place);
+    snprintf(folder_path, sizeof folder_path, "%.*s", folder, place);
     snprintf(word, sizeof word, "%s", place + folder);
     if (stem_of(word) > 0) word[stem_of(word)] = '\0';
-    const int count = scandir(beside, &entries, is_library_file, alphasort);
+    const int count = scandir(folder_path, &entries, is_library_file, alphasort);
     for (int i = 0; i < count; i++) entries[i]->d_name[stem_of(entries[i]->d_name)] = '\0';
     const int nearest = cm_nearest_name(word, entries, count, stem_at);
     if (nearest >= 0)
-        status = cm_fail(CM_ERR_INPUT, "%s: there is no such file; the nearest library is %s%s%s", path, beside,
+        status = cm_fail(CM_ERR_INPUT, "%s: there is no such file; the nearest library is %s%s%s", path, folder_path,
                          entries[nearest]->d_name, ending);
     for (int i = 0; i < count; i++) free(entries[i]);
     free(entries);

@@ -1,4 +1,4 @@
-/* Environments written in Python, played by processes beside this one: one that Gymnasium knows, or a class of a file.
+/* Environments written in Python, played by processes next to this one: one that Gymnasium knows, or a class of a file.
  *
  * The state of one is the seed of its episode, the actions since, and what its last step gave. Its process keeps the
  * Python object that it is about; where that is not there any more, as after a resume, or has gone on, as for a copy,

@@ -74,7 +74,7 @@ def steps_of_frames(env):
 
 
 def say_aside(what):
-    """What is done from now on beside what cumind waits for; b"": nothing."""
+    """What is done from now on next to what cumind waits for; b"": nothing."""
     try:
         connection.sendall(REPLY.pack(ASIDE, len(what)) + what)
     except OSError:
@@ -91,7 +91,7 @@ def close(env):
 
 
 def load(path):
-    """The module of a file, as part of its package if there is an __init__.py beside it."""
+    """The module of a file, as part of its package if there is an __init__.py next to it."""
     folder, file = os.path.split(os.path.abspath(path))
     name, package = os.path.splitext(file)[0], ""
     while os.path.exists(os.path.join(folder, "__init__.py")):

@@ -19,7 +19,7 @@ except ImportError:
 
 MERGED = 1 << 24  # from here on float32 does not tell whole numbers apart
 BOUNDED = 65535  # bounds beyond this are those of a type, not of numbers
-PICTURE_SIDE, PLANES = 10, 32  # least height and width of a picture, most numbers beside it that become its channels
+PICTURE_SIDE, PLANES = 10, 32  # least height and width of a picture, most numbers besides it that become its channels
 MOST_LISTED = 65536  # numbers that are no picture
 INFO, WARNING = 3, 4
 told, notes = set(), []  # texts that were said, (level, text) to be said with the next answer
@@ -192,7 +192,7 @@ class Observations:
     pictures of one size, and few numbers, as the channels of one picture. Where all of them are
     bytes they stay that, each `unit` of a number: 1 for Discrete and flags, 1 / 255 for most pictures; else `unit` is 0
     and numbers are float32, of which bytes of any value that are no picture are log2(1 + byte) / 8: most are small, and
-    would be next to nothing beside the others. `shape` is a list of 1 to 3 extents, `first` an observation."""
+    would be next to nothing against the others. `shape` is a list of 1 to 3 extents, `first` an observation."""
 
     def __init__(self, space, first, mask=None):
         if callable(space) or isinstance(space, (str, int, float)):
@@ -255,7 +255,7 @@ class Observations:
 
     def arrange(self, is_last):
         """Of a whole: a picture from [channels, height, width], if the first of these is the least and is_last, what its
-        class says of its channels, is false; several that are parts, and few numbers beside them, become one."""
+        class says of its channels, is false; several that are parts, and few numbers next to them, become one."""
         if self.parts is None:
             if not is_last:
                 self.put_channels_last()

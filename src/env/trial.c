@@ -13,7 +13,7 @@ enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay
 enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have room for */
 static const int32_t unset = INT32_MIN;
 
-/* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on beside each other, and
+/* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on side by side, and
  * between their steps one of another seed. */
 typedef struct trial {
     const cm_env *env;
@@ -435,7 +435,7 @@ static cm_status step_images(trial *t, int symmetry, int action) {
                    t->actions[action], image.reward, image.terminated ? " and the end" : "");
 }
 
-/* An episode beside its image: of a game without chance, whose start is its own image. */
+/* An episode against its image: of a game without chance, whose start is its own image. */
 static cm_status play_image(trial *t, int symmetry) {
     enum { SEED = 0, MOST_STEPS = 32 };
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, (uint64_t)symmetry), 0);

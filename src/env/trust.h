@@ -6,7 +6,7 @@
  * environments, refuses code that the user has neither named himself nor trained with before. The latter is in a list,
  * $XDG_STATE_HOME/cumind/environments, or ~/.local/state/cumind/environments: a line for each file, its SHA-256 and its
  * place, as sha256sum writes it, and a line "gymnasium:MODULE" for each module. A file counts only with that content at
- * that place, since what stands beside it is run with it. */
+ * that place, since what stands next to it is run with it. */
 #ifndef CM_ENV_TRUST_H
 #define CM_ENV_TRUST_H
 

@@ -1,4 +1,4 @@
-/* A process beside this one that plays environments written in Python (spaces.py, actions.py, ids.py and serve.py,
+/* A process next to this one that plays environments written in Python (spaces.py, actions.py, ids.py and serve.py,
  * whose texts are part of the program): requests and replies over a socket. Numbers are those of this machine, without
  * padding in between. */
 #ifndef CM_ENV_WORKER_H
@@ -54,7 +54,7 @@ cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, i
  * the flag that is heeded was asked. */
 cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) CM_MUST_USE;
 
-/* Tells the process to end, and waits for nothing: several then end beside each other. NULL is allowed. */
+/* Tells the process to end, and waits for nothing: several then end concurrently. NULL is allowed. */
 void cm_worker_dismiss(cm_worker *worker);
 
 /* Ends the process: within a second by itself, or it is killed. NULL is allowed. */

@@ -101,7 +101,7 @@ static CM_HD inline int cm_argmax(const float *x, int n) {
 }
 
 /* p[n] = softmax(logits[n]); p may be logits. Returns the sum before division: below 1 (or NaN) only if a logit is not
- * a number or +inf. Logits of -FLT_MAX beside larger ones get exactly 0. */
+ * a number or +inf. Logits of -FLT_MAX next to larger ones get exactly 0. */
 static CM_HD inline float cm_softmax(float *p, const float *logits, int n) {
     float most = cm_max_of(logits, n);
     for (int i = 0; i < n; i++) p[i] = cm_exp(logits[i] - most);

@@ -1,8 +1,8 @@
 /* Batched tree search: B roots in lock-step, N simulations each, one model call per simulation.
  *
  * A cm_search is one shard of roots: its memory is one block taken at create; nothing is allocated afterwards. It is
- * used by one thread at a time; other shards may run beside it. What a root gets depends on its own inputs alone: not
- * on the other roots of the batch, on the shard or on threads.
+ * used by one thread at a time; other shards may run concurrently. What a root gets depends on its own inputs alone:
+ * not on the other roots of the batch, on the shard or on threads.
  *
  * Source: mctx 0.0.71 semantics, float32; docs/spec/search.md.
  */

@@ -81,7 +81,7 @@ typedef struct cm_node_view {
     float *open;     /* only in lists: [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded */
 } cm_node_view;
 
-/* What a finished search says of a root, beside its visits and Q-values. */
+/* What a finished search says of a root, next to its visits and Q-values. */
 typedef struct cm_summary {
     float value, raw_value;    /* mean of the returns; of the model                  */
     float fill, shift, factor; /* GUMBEL: the q-transform at the root (qtransform.h) */

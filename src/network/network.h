@@ -102,7 +102,7 @@ bool cm_network_is_rowwise(const cm_network *network);
 bool cm_network_has_planes(const cm_network *network); /* hidden states are planes [H, W, C], not vectors [D] */
 int cm_network_state_size(const cm_network *network);  /* D, or H*W*C of its planes: floats of one hidden state */
 int cm_network_observation_size(const cm_network *network);
-/* Floats that a search keeps of a step beside its state: 2 L + 2 with value prefixes (prefix.h), else 0. */
+/* Floats that a search keeps of a step next to its state: 2 L + 2 with value prefixes (prefix.h), else 0. */
 int cm_network_memory_size(const cm_network *network);
 
 /* Initial values: parameters[table.parameters], state[table.states]. Depends on (seed, names, shapes) alone. */

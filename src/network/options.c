@@ -49,7 +49,7 @@ const cm_option cm_network_option_rows[] = {
     CM_OPTION(
         ENUM, preset, SECTION, "small", 0, 0,
         "Sets family, body, norm, state_norm, residual_dynamics, trunk_layers, head_hidden and the supports "
-        "together; a key that is given beside it, or with higher precedence, wins. plain: the network of speed "
+        "together; a key that is given with it, or with higher precedence, wins. plain: the network of speed "
         "comparisons. small: the same with layer norm, min-max state and supports of 41 atoms. none: leaves all alone.",
         .choices = "none|plain|small"),
     CM_OPTION(ENUM, body, SECTION, "plain", 0, 0, "Layers of representation and transition in family mlp.",
@@ -67,7 +67,7 @@ const cm_option cm_network_option_rows[] = {
               .idle = unless_mlp),
     CM_OPTION(
         ENUM, action_encoding, SECTION, "onehot", 0, 0,
-        "How an action stands beside the state: one entry or plane per action, one entry or plane of action / "
+        "How an action stands next to the state: one entry or plane per action, one entry or plane of action / "
         "actions, or one plane with a 1 on the cell that is played. Of actions that are several numbers scaled is an "
         "entry for each number, which learns faster than onehot and makes many action_bins pay (docs/RESULTS.md).",
         .choices = "onehot|scaled|board", .idle = if_cumind),

@@ -16,7 +16,7 @@
  *
  * All memory is one block, taken by cm_replay_create and described by cm_replay_plan; nothing is allocated later.
  *
- * Threads: append and end may run at the same time for different environments, and beside drawing and
+ * Threads: append and end may run at the same time for different environments, and concurrently with drawing and
  * cm_replay_update_priorities. Commit, clear and loading need the replay for themselves; they return CM_ERR_STATE while
  * a prefetch (prefetch.h) is drawing. batch.h draws, prefetch.h draws ahead, segment.h saves and loads.
  */

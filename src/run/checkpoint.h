@@ -3,10 +3,10 @@
  *     RUN/checkpoints/00000640/   one checkpoint, named after the updates made; manifest.json lists its files
  *     RUN/latest, RUN/best        symbolic links to the one that a run goes on from and the one that evaluated best
  *
- * A checkpoint is written in a folder beside its final name, every file and the folder fsynced, then renamed; a process
- * that is killed at any moment leaves the previous checkpoint as it was and a folder ".writing-*" that the next start
- * removes. Other names in checkpoints/ are left alone. Files that never change (replay segments) are hard-linked from
- * the checkpoint before.
+ * A checkpoint is written in a folder next to its final name, every file and the folder fsynced, then renamed; a
+ * process that is killed at any moment leaves the previous checkpoint as it was and a folder ".writing-*" that the next
+ * start removes. Other names in checkpoints/ are left alone. Files that never change (replay segments) are hard-linked
+ * from the checkpoint before.
  *
  * Each module of a run takes part through a cm_checkpoint_part; what it writes is up to it. Loading runs no code and
  * trusts no length: a file is handed out only after its size and checksum agree with the manifest, and one that is

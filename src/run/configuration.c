@@ -67,7 +67,7 @@ static void apply_ema(cm_config *config, cm_trainer_options *trainer) {
 }
 
 /* A length that is given where the goal is not is meant: the run goes on to it. So it does where a file limits its
- * time, as that of a run whose last process had --time. What stands beside it on the command line is meant, too. */
+ * time, as that of a run whose last process had --time. What stands next to it on the command line is meant, too. */
 static void apply_length(cm_config *config, cm_run_options *run, const char *key, int64_t length) {
     if (length <= 0) return;
     if (cm_config_source_of(config, "stop_at_goal") <= CM_FROM_FILE)

@@ -46,15 +46,15 @@ typedef struct cm_run_options {
     double goal_return;                       /* NaN: the environment's threshold */
 
     /* Data Types, Device, Logging, Other */
-    int model_dtype;            /* cm_model_dtype */
-    int action_dtype;           /* cm_action_dtype */
-    int target_dtype;           /* cm_model_dtype */
-    int device_type;            /* cm_device_type */
-    int backend;                /* cm_backend_choice */
-    int threads;                /* 0: as many as the process may use */
-    int64_t memory_limit;       /* bytes that the run may plan for on host and device each, 0: what is there */
-    double rank_timeout;        /* seconds from a rank's last sign of life to the end of the run */
-    int rank_bucket_kib;        /* least piece of gradients that is summed over ranks beside the backward pass */
+    int model_dtype;      /* cm_model_dtype */
+    int action_dtype;     /* cm_action_dtype */
+    int target_dtype;     /* cm_model_dtype */
+    int device_type;      /* cm_device_type */
+    int backend;          /* cm_backend_choice */
+    int threads;          /* 0: as many as the process may use */
+    int64_t memory_limit; /* bytes that the run may plan for on host and device each, 0: what is there */
+    double rank_timeout;  /* seconds from a rank's last sign of life to the end of the run */
+    int rank_bucket_kib;  /* least piece of gradients that is summed over ranks concurrent with the backward pass */
     int64_t rank_check_updates; /* updates between comparisons of the ranks' parameters, 0: none */
     int log_level;              /* cm_log_level */
     double log_interval;        /* seconds between progress lines that are not on a terminal */

@@ -243,7 +243,7 @@ static bool checkpoint_due(const cm_run *run) {
            (o->checkpoint_updates > 0 && updates / o->checkpoint_updates > s->saved_updates / o->checkpoint_updates);
 }
 
-/* Nobody writes beside a folder that was moved or removed meanwhile. */
+/* Nobody writes next to a folder that was moved or removed meanwhile. */
 static cm_status keep_folder(const cm_run *run) {
     return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
 }

@@ -24,7 +24,7 @@ typedef struct cm_run_segment_file {
 
 enum { CM_RUN_SEGMENT_FILES = 32, CM_RUN_PARTS = 3 };
 
-/* Acting and learning beside each other. */
+/* Acting and learning concurrently. */
 typedef struct cm_run_duo {
     bool acts;
     int has_learnt; /* its half is over; atomic */
@@ -183,7 +183,7 @@ void cm_run_warn_of_clipping(
 /* Supports and draws that the session has fitted: to the configuration of the request; then said. */
 void cm_run_take_fitted(const cm_run *run, const cm_run_request *request);
 void cm_run_say_fitted(const cm_run *run);
-void cm_run_warn_of_discount(const cm_run *run); /* of 1 beside a time limit */
+void cm_run_warn_of_discount(const cm_run *run); /* of 1 with a time limit */
 void cm_run_warn_of_goal(const cm_run *run);     /* if every episode of the task reaches it, or none can */
 
 /* run_evaluation.c */

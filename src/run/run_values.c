@@ -95,7 +95,7 @@ void cm_run_warn_of_discount(const cm_run *run) {
         cm_run_options_of(run)->replay.discount, spec->max_steps);
 }
 
-/* As that of a file for another task, or the environment's own beside a time limit that is too short for it. */
+/* As that of a file for another task, or the environment's own with a time limit that is too short for it. */
 void cm_run_warn_of_goal(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const cm_env_spec *spec = &run->session->env.spec;

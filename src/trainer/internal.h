@@ -125,8 +125,8 @@ cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) CM_MUST_USE
 cm_status cm_trainer_copy_online(cm_trainer *trainer) CM_MUST_USE; /* average and target <- online */
 
 /* Gradients of several ranks. Buckets are neighbouring parameters; they are summed over the chunks and over the ranks
- * in the order in which the backward pass ends with them, on a thread beside those that play it, or, where the device
- * is not the host, on a stream beside the one that plays it, by comm->sum_on.
+ * in the order in which the backward pass ends with them, on a thread concurrent with those that play it, or, where the
+ * device is not the host, on a stream concurrent with the one that plays it, by comm->sum_on.
  *
  * run: plays the chunks, each by a pool task that calls cm_reducer_backward for its backward pass. When it returns, the
  * first chunk's gradient, and what stands after it, are sums over all chunks of all ranks. Collective. Errors: those

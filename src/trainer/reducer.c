@@ -1,5 +1,5 @@
-/* Sums of gradients over chunks and ranks, beside the backward pass that makes them: on a host by a thread, on a device
- * on a stream of its own, by what is launched when a bucket is final. */
+/* Sums of gradients over chunks and ranks, concurrent with the backward pass that makes them: on a host by a thread, on
+ * a device on a stream of its own, by what is launched when a bucket is final. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -16,9 +16,10 @@ struct cm_reducer {
     cm_trainer *trainer; /* borrowed */
     bucket *buckets;     /* [count] in the order in which they become final; owned, like the next ones */
     int count;
-    int *passed;       /* [count] chunks that are through with a bucket */
-    cm_pool *pair;     /* on a host: a worker that plays, with those of the trainer's pool, and one that sums */
-    cm_stream *own;    /* for sums beside the backward pass; NULL, as `pair`: there is one bucket, summed after it */
+    int *passed;   /* [count] chunks that are through with a bucket */
+    cm_pool *pair; /* on a host: a worker that plays, with those of the trainer's pool, and one that sums */
+    cm_stream
+        *own; /* for sums concurrent with the backward pass; NULL, as `pair`: there is one bucket, summed after it */
     cm_stream *stream; /* `own`, or the first worker's */
     cm_mark turn;      /* of the stream that plays, then of `own` */
     cm_buffer nothing; /* one 0 */

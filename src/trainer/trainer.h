@@ -42,8 +42,8 @@ typedef struct cm_trainer_config {
     int64_t total_updates; /* schedules that end do so here, unless the options say where; at least 1 */
     double priority_epsilon;
     int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
-    int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
-                               pass; 0: in one piece, after it */
+    int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, concurrent with the
+                               backward   pass; 0: in one piece, after it */
     bool bootstrap;         /* value targets have bootstrap values by the EMA or target network */
     const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
     int in_flight;          /* batches that may be in flight where the device is not the host, where it is
@@ -135,7 +135,8 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
  * the gradient of the next one is launched. No bit depends on it. A batch is in flight from its stage to its finish.
  *
  * cm_trainer_stage writes the batch to a place of the in-flight batches and sends it to the device. It waits for
- * nothing that learns and may be called by threads of their own, each with another place, beside all else here.
+ * nothing that learns and may be called by threads of their own, each with another place, concurrently with all else
+ * here.
  *
  * cm_trainer_launch launches the gradient of a batch that was staged, by the parameters of the last step, and before it
  * its bootstrap values, by the EMA or target network of that step. Its step is launched once the batch before it

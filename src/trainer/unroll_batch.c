@@ -93,7 +93,7 @@ static void stage_prediction(const cm_unroll *u, const cm_train_batch *batch, co
         stage_legal(u, batch->legal + at * (size_t)rows->P, steps * rows->P, rows->P, place(u, u->legal, k, base));
 }
 
-/* o_{t+k} and o_{t+k+1} beside each other. */
+/* o_{t+k} and o_{t+k+1} side by side. */
 static void stage_pairs(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k, float *out) {
     size_t o = (size_t)rows->O, K = (size_t)u->unroll;
     for (int i = 0; i < u->rows; i++, out += 2 * o) {

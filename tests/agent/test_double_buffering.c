@@ -97,7 +97,7 @@ static const struct {
 } orders[] = {
     {CM_DOUBLE_BUFFERS_FROM, 0, ">>=>=>=>=>=>=>=>=>=="}, /* two searches are on their way when one is waited for */
     {8, 0, ">=>=>=>=>="},
-    {8, 2, ">=>=>>==>=>>=="},   /* ends, at the second and the fourth step, beside the search of the next */
+    {8, 2, ">=>=>>==>=>>=="},   /* ends, at the second and the fourth step, concurrent with the search of the next */
     {8, STEPS, ">=>=>=>=>=>="}, /* but for the last step */
     {CM_DOUBLE_BUFFERS_FROM - 1, 2, ">=>=>=>=>=>=>="}}; /* many ends are searched at once, before the next step */
 

@@ -55,7 +55,7 @@ END_TEST
 
 static const cm_module_about some = {.file = "m.so", .build = "make m"};
 
-START_TEST(a_module_is_found_beside_the_program_where_it_is_installed_and_by_tests) {
+START_TEST(a_module_is_found_next_to_the_program_where_it_is_installed_and_by_tests) {
     static const char *const folders[] = {"bin/lib", "lib/cumind", "lib"};
     static const char *const programs[] = {"bin", "bin", "tests/part"};
     char program[128], path[CM_MODULE_PATH_BYTES], file[256];
@@ -131,7 +131,7 @@ int main(void) {
     tcase_add_test(tc, a_module_of_this_build_is_opened_and_speaks_through_the_programs_messages);
     tcase_add_test(tc, a_module_of_another_version_or_build_is_refused);
     tcase_add_test(tc, what_is_no_module_or_lacks_a_function_says_so);
-    tcase_add_test(tc, a_module_is_found_beside_the_program_where_it_is_installed_and_by_tests);
+    tcase_add_test(tc, a_module_is_found_next_to_the_program_where_it_is_installed_and_by_tests);
     tcase_add_test(tc, the_built_cuda_module_opens_and_has_every_operation);
     tcase_add_test(tc, the_cuda_backend_opens_or_says_in_one_line_what_is_missing);
     tcase_add_test(tc, auto_opens_whatever_there_is);

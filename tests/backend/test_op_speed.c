@@ -2,8 +2,8 @@
  *
  *     test_op_speed [BACKEND [large]]      default: cpu, on sizes that take no time
  *
- * A time is set beside what the backend reaches at best: products beside the largest product of their type, everything
- * else beside a copy within the device's memory. */
+ * A time is set against what the backend reaches at best: products against the largest product of their type,
+ * everything else against a copy within the device's memory. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -176,7 +176,7 @@ static const timed rows[] = {
         .correction1 = 0.1, .correction2 = 0.001, .epsilon = 1e-8f, .gradient_scale = 1.0),
 };
 
-START_TEST(times_of_operations_stand_beside_the_ceilings) {
+START_TEST(times_of_operations_stand_next_to_the_ceilings) {
     const timed *t = &rows[_i];
     if (_i == 0) {
         find_ceilings();
@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
     const int times = speed.large ? (int)(sizeof rows / sizeof *rows) : 1;
     tcase_add_unchecked_fixture(tests, open_bench, close_bench);
     tcase_add_loop_test(tests, errors_of_an_operation_are_within_tolerance, 0, CM_OP_COUNT);
-    tcase_add_loop_test(tests, times_of_operations_stand_beside_the_ceilings, 0, times);
+    tcase_add_loop_test(tests, times_of_operations_stand_next_to_the_ceilings, 0, times);
     suite_add_tcase(suite, tests);
     return cm_test_main_in_process(suite);
 }

@@ -9,7 +9,7 @@
 
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
-static void beside_ref(void (*test)(op_bench *b)) {
+static void against_ref(void (*test)(op_bench *b)) {
     op_bench b;
     ck_assert(op_bench_open(&b, "cuda"));
     ck_assert(!b.backend->device->is_host);
@@ -24,14 +24,14 @@ static void compare_one(op_bench *b) { op_bench_compare(b, compared); }
 
 START_TEST(an_operation_is_compared_where_the_host_cannot_see_the_memory) {
     compared = (cm_op)_i;
-    beside_ref(compare_one);
+    against_ref(compare_one);
 }
 END_TEST
 
-START_TEST(outputs_may_take_the_place_of_gradients_there) { beside_ref(op_bench_compare_aliased); }
+START_TEST(outputs_may_take_the_place_of_gradients_there) { against_ref(op_bench_compare_aliased); }
 END_TEST
 
-START_TEST(weights_may_change_there) { beside_ref(op_bench_change_weights); }
+START_TEST(weights_may_change_there) { against_ref(op_bench_change_weights); }
 END_TEST
 
 int main(void) {

@@ -37,7 +37,7 @@ static void compare(const batch *b) {
             const op_run *alone = &b->alone[i], *together = &b->together[i];
             bool same = !alone->block[t] || memcmp(alone->block[t], together->block[t], alone->block_bytes[t]) == 0;
             char name[CM_OP_NAME_BYTES];
-            ck_assert_msg(same, "%s on %s: %s differs beside other calls", cm_op_name(alone->call.op),
+            ck_assert_msg(same, "%s on %s: %s differs with other calls", cm_op_name(alone->call.op),
                           b->backend->kind->name, cm_op_tensor_name(alone->call.op, t, name));
         }
 }

@@ -291,7 +291,7 @@ START_TEST(plain_output_has_no_colours_and_lines_below_80_columns) {
 END_TEST
 
 /* A pole that nobody balances falls after some twenty steps. */
-START_TEST(random_play_of_one_player_is_set_beside_the_agent) {
+START_TEST(random_play_of_one_player_is_set_against_the_agent) {
     double random = 0.0, agent = 0.0, own = 0.0, apart = 0.0;
     char way[16];
     expect_ok("eval --run pole --opponent random --episodes 50 --seed 3");
@@ -452,6 +452,6 @@ int main(void) {
     tcase_add_test(tests, ladder_rates_every_run_below_a_folder);
     tcase_add_test(tests, ladder_prints_pairs_table_and_plot);
     tcase_add_loop_test(tests, what_an_interrupt_has_left_is_printed, 0, BROKENS);
-    tcase_add_test(tests, random_play_of_one_player_is_set_beside_the_agent);
+    tcase_add_test(tests, random_play_of_one_player_is_set_against_the_agent);
     return cm_test_main(suite);
 }

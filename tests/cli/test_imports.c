@@ -1,4 +1,4 @@
-/* What Python imports: what is installed and what stands beside the environment's file, and nothing of the folder that
+/* What Python imports: what is installed and what stands next to the environment's file, and nothing of the folder that
  * the program was started in. */
 #include <limits.h>
 
@@ -14,7 +14,7 @@ static void write_text(const char *name, const char *text) {
 }
 
 /* Here stand files of the names of modules, which leave a mark where they are imported; the environment stands there,
- * with a module of its own beside it. */
+ * with a module of its own next to it. */
 static void begin(void) {
     static const char *const modules[] = {"array",   "collections",   "gymnasium",     "helper",
                                           "inspect", "json",          "math",          "numpy",
@@ -72,7 +72,7 @@ START_TEST(what_is_to_be_found_here_is_named) {
 END_TEST
 
 /* As where Python is given a file. */
-START_TEST(what_stands_beside_the_file_is_imported) {
+START_TEST(what_stands_next_to_the_file_is_imported) {
     write_text("here/grid.py", "import helper\nraise Exception('imported')\n");
     run_here("grid.py");
     ck_assert(is_marked());
@@ -87,6 +87,6 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, cm_test_folder_remove);
     tcase_add_loop_test(tests, nothing_is_imported_from_the_current_folder, 0, 4);
     tcase_add_test(tests, what_is_to_be_found_here_is_named);
-    tcase_add_test(tests, what_stands_beside_the_file_is_imported);
+    tcase_add_test(tests, what_stands_next_to_the_file_is_imported);
     return cm_test_main(suite);
 }

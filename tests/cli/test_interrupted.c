@@ -77,7 +77,7 @@ static void expect_end(const struct hang *h, pid_t child) {
     ck_assert_msg((strstr(text, "stopped and saved; go on with: ") != NULL) == (h->status == 0), "%s", text);
 }
 
-/* All beside each other: each takes seconds in which nothing happens. */
+/* All side by side: each takes seconds in which nothing happens. */
 START_TEST(what_hangs_does_not_hinder_the_end) {
     pid_t child[HANGS];
     for (int i = 0; i < HANGS; i++) child[i] = start_hanging(&hangs[i]);

@@ -60,7 +60,7 @@ START_TEST(threads_and_prefetch_change_no_parameter) {
 }
 END_TEST
 
-/* Searches made again go on beside the updates, on threads of their own. */
+/* Searches made again go on concurrently with the updates, on threads of their own. */
 #define AGAIN " --set reanalyse_ratio=0.3 --set num_simulations=4"
 START_TEST(policies_searched_anew_are_those_of_any_threads) {
     static const char *const variants[] = {"--threads 1", "--threads 3 --set prefetch_threads=3",

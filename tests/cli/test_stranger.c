@@ -349,7 +349,7 @@ START_TEST(where_the_list_cannot_be_written_training_goes_on) {
 }
 END_TEST
 
-/* Equal bytes beside other files may do other things: they are trusted where they were trained with. */
+/* Equal bytes next to other files may do other things: they are trusted where they were trained with. */
 START_TEST(a_copy_elsewhere_is_not_what_was_trained_with) {
     char path[PATH_MAX], *text;
     size_t size;

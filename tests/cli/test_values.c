@@ -104,7 +104,7 @@ START_TEST(where_no_support_is_wide_enough_rewards_are_to_be_scaled) {
 }
 END_TEST
 
-START_TEST(discount_1_beside_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off) {
+START_TEST(discount_1_with_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off) {
     static const char said[] = "discount: 1 with a time limit of 500 steps: an episode that the limit cuts off counts";
     expect_ok("train --quiet --run pole --env-steps 8 --set discount=1 --set num_envs=1");
     expect_said(said);
@@ -125,7 +125,7 @@ int main(void) {
     tcase_add_test(tcase, supports_that_nobody_gives_fit_the_task);
     tcase_add_test(tcase, a_support_that_holds_the_values_is_named_at_once);
     tcase_add_test(tcase, where_no_support_is_wide_enough_rewards_are_to_be_scaled);
-    tcase_add_test(tcase, discount_1_beside_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off);
+    tcase_add_test(tcase, discount_1_with_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
 }

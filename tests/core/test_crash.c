@@ -52,7 +52,7 @@ static void *crash_in_thread(void *unused) {
     return unused;
 }
 
-static void crash_beside(void) {
+static void crash_in_a_thread(void) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, crash_in_thread, NULL) == 0) pthread_join(thread, NULL);
 }
@@ -80,7 +80,7 @@ START_TEST(a_crash_of_the_program_is_to_be_reported) {
 END_TEST
 
 START_TEST(so_is_one_of_another_thread) {
-    ck_assert_int_eq(end_of(crash_beside), SIGSEGV);
+    ck_assert_int_eq(end_of(crash_in_a_thread), SIGSEGV);
     expect_line("a segmentation fault", ": please report it, with what led to it\n");
 }
 END_TEST

@@ -185,7 +185,7 @@ START_TEST(what_is_no_file_gives_way_to_none) {
     ck_assert_int_eq(cm_file_read(in("old"), 100, &data, &size), CM_OK);
     ck_assert_str_eq(data, "new");
     free(data);
-    ck_assert_int_eq(entries(), 4); /* nothing beside them */
+    ck_assert_int_eq(entries(), 4); /* nothing next to them */
 }
 END_TEST
 

@@ -13,14 +13,14 @@
 static cm_cuda_device *device;
 static cm_cuda_lane lane;
 static cm_cuda_graph *graph;
-static cm_cuda_lane lanes_beside[2];
+static cm_cuda_lane side_lanes[2];
 static cm_cuda_mark *turn;
 
 static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
-    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_lane_open(device, &lanes_beside[i]), CM_OK);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_lane_open(device, &side_lanes[i]), CM_OK);
     turn = NULL;
     graph = NULL;
     log_keep();
@@ -29,7 +29,7 @@ static void set_up(void) {
 static void tear_down(void) {
     cm_cuda_graph_destroy(graph);
     cm_cuda_mark_destroy(turn);
-    for (int i = 0; i < 2; i++) cm_cuda_lane_close(&lanes_beside[i]);
+    for (int i = 0; i < 2; i++) cm_cuda_lane_close(&side_lanes[i]);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
     log_show();
@@ -42,7 +42,7 @@ typedef struct job {
     int launches, *counter, calls;
     cm_status status; /* what the work ends with, after its launches */
     bool waits;       /* and waits for its stream, which may not be captured */
-    int branches;     /* and launches one more on so many lanes beside its own, */
+    int branches;     /* and launches one more on so many side lanes, */
     bool leaves;      /* which nothing of its own follows */
 } job;
 
@@ -50,12 +50,12 @@ static void add_one(void *counter) { ++*(int *)counter; }
 
 /* A launch on a lane that begins behind what `lane` was given, and ends in front of what that is given next. */
 static cm_status branch(const job *j, int i) {
-    cm_cuda_lane *beside = &lanes_beside[i];
+    cm_cuda_lane *side = &side_lanes[i];
     CM_TRY(cm_cuda_mark_set(&turn, &lane));
-    CM_TRY(cm_cuda_lane_follow(beside, turn));
-    CM_TRY(cm_cuda_result(device, cm_fake_launch(beside->stream, add_one, j->counter), "a kernel"));
+    CM_TRY(cm_cuda_lane_follow(side, turn));
+    CM_TRY(cm_cuda_result(device, cm_fake_launch(side->stream, add_one, j->counter), "a kernel"));
     if (j->leaves) return CM_OK;
-    CM_TRY(cm_cuda_mark_set(&turn, beside));
+    CM_TRY(cm_cuda_mark_set(&turn, side));
     return cm_cuda_lane_follow(&lane, turn);
 }
 
@@ -103,7 +103,7 @@ START_TEST(lanes_that_begin_and_end_in_the_work_are_captured_with_it) {
     ck_assert_int_eq(j.calls, 2);
     ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 3);
     ck_assert_uint_eq(cm_cuda_graph_count(graph).nodes, 5);
-    ck_assert_int_eq(cm_cuda_lane_wait(&lanes_beside[1]), CM_OK); /* it captures no more */
+    ck_assert_int_eq(cm_cuda_lane_wait(&side_lanes[1]), CM_OK); /* it captures no more */
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open) 
 }
 END_TEST
 
-/* ---- captures beside other threads ---- */
+/* ---- captures with other threads ---- */
 
 static void *take_and_give(void *context) {
     int *failures = context;

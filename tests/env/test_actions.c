@@ -75,10 +75,10 @@ START_TEST(arrays_of_numbers_are_numbers_of_their_combinations) {
 }
 END_TEST
 
-START_TEST(a_box_beside_others_has_some_values) {
+START_TEST(a_box_with_others_has_some_values) {
     static const double all[6] = {0, 1, 2, 10, 11, 12};
     double eleven[11];
-    if (!has_numpy("boxes beside others")) return;
+    if (!has_numpy("boxes with others")) return;
     for (int k = 0; k < 11; k++) eleven[k] = -2.0 + 0.4 * k;
     expect_actions("Tuple(Discrete(1), Box([-2], [2]))", "a[1][0]", "Tuple of 1 x 11, ", 11, eleven);
     expect_actions("Tuple(Discrete(2), Box([3], [5], 'int32'))", "10 * a[0] + a[1][0] - 3", "Tuple of 2 x 3, ", 6, all);
@@ -255,7 +255,7 @@ static Suite *make_suite(void) {
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, parts_of_a_dict_or_a_tuple_are_numbers_of_their_combinations);
     tcase_add_test(tcase, arrays_of_numbers_are_numbers_of_their_combinations);
-    tcase_add_test(tcase, a_box_beside_others_has_some_values);
+    tcase_add_test(tcase, a_box_with_others_has_some_values);
     tcase_add_test(tcase, a_box_may_have_24_numbers_at_once);
     tcase_add_test(tcase, more_numbers_are_chosen_in_two_steps);
     tcase_add_test(tcase, a_combination_is_named_by_its_parts);

@@ -69,7 +69,7 @@ START_TEST(sizes_are_1_to_6_with_bins_that_fit) {
 }
 END_TEST
 
-START_TEST(the_picture_shows_the_point_beside_the_middle) {
+START_TEST(the_picture_shows_the_point_next_to_the_middle) {
     cm_env env;
     double state[32];
     char text[CM_ENV_PICTURE_BYTES];
@@ -220,7 +220,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, a_steady_force_pushes_the_point_to_the_wall);
     tcase_add_test(tests, sizes_are_1_to_6_with_bins_that_fit);
-    tcase_add_test(tests, the_picture_shows_the_point_beside_the_middle);
+    tcase_add_test(tests, the_picture_shows_the_point_next_to_the_middle);
     tcase_add_test(tests, the_last_number_changes_fastest);
     tcase_add_loop_test(tests, an_action_is_its_values, 0, sizeof tasks / sizeof *tasks);
     tcase_add_test(tests, ten_numbers_have_names);

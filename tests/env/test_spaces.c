@@ -36,8 +36,8 @@ END_TEST
 
 #define BYTES "type('Bytes', (Box,), {'dtype': 'uint8', 'low': 0, 'high': 255})()"
 
-/* The numbers of cells that are seen beside a direction: bytes, of which hardly one is large. */
-START_TEST(bytes_beside_other_parts_are_told_apart_where_they_are_small) {
+/* The numbers of cells that are seen next to a direction: bytes, of which hardly one is large. */
+START_TEST(bytes_with_other_parts_are_told_apart_where_they_are_small) {
     const float want[5] = {0, 1, log2f(2) / 8, log2f(11) / 8, 1};
     float observation[5];
     cm_env env;
@@ -357,7 +357,7 @@ static Suite *make_suite(void) {
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, spaces_of_values_are_bytes_of_which_each_is_1);
     tcase_add_test(tcase, parts_of_several_kinds_are_float32);
-    tcase_add_test(tcase, bytes_beside_other_parts_are_told_apart_where_they_are_small);
+    tcase_add_test(tcase, bytes_with_other_parts_are_told_apart_where_they_are_small);
     tcase_add_test(tcase, pictures_of_bytes_are_bytes_of_which_255_are_1);
     tcase_add_test(tcase, pictures_get_their_channels_last);
     tcase_add_test(tcase, numbers_that_are_no_bytes_are_refused_where_these_were_promised);

@@ -65,7 +65,7 @@ static void compare_row(const cm_env *env, const table *t, const void *state, in
     must_equal(t->rows.truncated[i], out->truncated);
 }
 
-/* `rounds` steps of E instances beside E single states. `continuous` uses values. */
+/* `rounds` steps of E instances and of E single states. `continuous` uses values. */
 static void follow(const char *name, int rounds, bool continuous) {
     cm_env env;
     cm_vector_env *vector;

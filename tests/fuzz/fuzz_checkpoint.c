@@ -1,4 +1,4 @@
-/* Checkpoints: a manifest of any content beside one file; nothing outside the folder may be reached. */
+/* Checkpoints: a manifest of any content with one file; nothing outside the folder may be reached. */
 #include "fuzz/fuzz.h"
 
 #include "run/manifest.h"

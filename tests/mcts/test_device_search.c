@@ -133,7 +133,7 @@ END_TEST
 
 enum { STATES = 12, ROOTS = 3, FLAVOURS = 6 };
 
-/* Numbers of a table: any; few different ones, so that scores tie; actions that are not there, beside which
+/* Numbers of a table: any; few different ones, so that scores tie; actions that are not there, next to which
  * all others lose; extreme logits; no values, priors in the ratios 1, 2 and 3, so that visited and open actions tie;
  * logits of -inf. */
 typedef enum flavour { ANY, TIES, ABSENT, EXTREME, WORTHLESS, INFINITE } flavour;

@@ -64,7 +64,7 @@ static inline double textbook_most_visits(const textbook *t, int node) {
     return most;
 }
 
-/* ---- Q-values beside the prior (8.1) ---- */
+/* ---- Q-values besides the prior (8.1) ---- */
 
 /* What Q-values are divided by; equal ones that rounding makes unequal would be spread over all of [0, 1]. */
 static inline double textbook_range(textbook *t, int node, double low, double high) {

@@ -79,7 +79,7 @@ int ncclCommInitRank(cm_nccl_ranks *out, int size, cm_nccl_id id, int rank) {
     return 0;
 }
 
-/* Every rank's mine[bytes] lies beside those of the others until the second barrier. */
+/* Every rank's mine[bytes] lies next to those of the others until the second barrier. */
 static void meet(cm_nccl_ranks ranks, const unsigned char *mine, size_t bytes) {
     memcpy(piece(ranks, ranks->rank), mine, bytes);
     pthread_barrier_wait(&ranks->memory->barrier);

@@ -97,7 +97,7 @@ static void shuffle(thread *all, uint32_t mask) {
     }
 }
 
-/* Where all that a lane waits for are beside it, and it asks none of them that is not in its mask. */
+/* Where all that a lane waits for are next to it, and it asks none of them that is not in its mask. */
 bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i) {
     ptx_value room[4][PTX_WARP];
     const ptx_value *in[4];

@@ -356,7 +356,7 @@ static uint64_t copying(const char *body) {
     return cost_of_text(text, 1).cycles;
 }
 
-START_TEST(copies_take_their_time_beside_other_instructions) {
+START_TEST(copies_take_their_time_with_other_instructions) {
     const uint64_t one = copying("cp.async.ca.shared.global [%r9], [%d0], 8; cp.async.wait_all;");
     const uint64_t two = copying("cp.async.ca.shared.global [%r9], [%d0], 8; cp.async.commit_group;\n"
                                  "cp.async.ca.shared.global [%r9+8], [%d0], 8; cp.async.wait_all;");
@@ -413,7 +413,7 @@ int main(void) {
     tcase_add_test(tc, copies_read_what_they_are_given);
     tcase_add_test(tc, blocks_fence_for_themselves);
     tcase_add_test(tc, warps_fence_their_own_rows);
-    tcase_add_test(tc, copies_take_their_time_beside_other_instructions);
+    tcase_add_test(tc, copies_take_their_time_with_other_instructions);
     tcase_add_test(tc, products_keep_tensor_cores_busy_one_after_the_other);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);

@@ -56,7 +56,7 @@ static bool is_behind(const thread *a, const thread *b) {
     return a->depth != b->depth ? a->depth > b->depth : a->pc < b->pc;
 }
 
-static bool is_beside(const thread *a, int lane_a, const thread *b, int lane_b) {
+static bool has_same_frame(const thread *a, int lane_a, const thread *b, int lane_b) {
     return a->function == b->function && a->depth == b->depth &&
            a->base[PTX_REGISTERS] - lane_a == b->base[PTX_REGISTERS] - lane_b;
 }
@@ -71,7 +71,7 @@ static bool find_way(thread *all, int width, way *w) {
     *w = (way){.g.all = all, .function = of->function, .pc = of->pc, .next = INT_MAX};
     for (int k = 0; k < PTX_BASES; k++) w->g.base[k] = of->base[k] - (k == PTX_CONSTANTS ? 0 : leader);
     for (int k = 0; k < width; k++) {
-        if (all[k].state != PTX_RUNS || !is_beside(&all[k], k, of, leader)) continue;
+        if (all[k].state != PTX_RUNS || !has_same_frame(&all[k], k, of, leader)) continue;
         if (all[k].pc == w->pc)
             w->all |= 1u << k;
         else if (all[k].pc < w->next)

@@ -262,7 +262,7 @@ START_TEST(step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends
 }
 END_TEST
 
-START_TEST(value_targets_have_their_parts_beside_them) {
+START_TEST(value_targets_have_their_parts_with_them) {
     cm_replay_config config = make_config();
     config.targets.td_steps = 1;
     cm_replay *replay = make_replay(config, 0);
@@ -410,7 +410,7 @@ int main(void) {
     tcase_add_test(tests, new_priority_is_the_error_of_the_search_value);
     tcase_add_test(tests, open_steps_show_with_complete_returns_and_keep_their_priorities);
     tcase_add_test(tests, step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends);
-    tcase_add_test(tests, value_targets_have_their_parts_beside_them);
+    tcase_add_test(tests, value_targets_have_their_parts_with_them);
     tcase_add_test(tests, updates_wait_for_the_commit_and_late_ones_are_ignored);
     tcase_add_test(tests, bad_updates_are_named);
     tcase_add_test(tests, weighted_mean_over_priorities_is_the_mean_over_all);

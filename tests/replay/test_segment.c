@@ -547,7 +547,7 @@ static void give_priorities(cm_replay *replay) {
     cm_batch_destroy(b);
 }
 
-START_TEST(priorities_that_wait_are_saved_beside_the_state) {
+START_TEST(priorities_that_wait_are_saved_with_the_state) {
     cm_replay_config config = variant(_i);
     model *m = make_model(&config, 1), *copy = make_model(&config, 1);
     cm_replay *whole = make_replay(&config), *saving = make_replay(&config), *loaded = make_replay(&config);
@@ -665,7 +665,7 @@ int main(void) {
     tcase_add_test(tests, policies_of_few_entries_give_the_same_batches);
     tcase_add_test(tests, entries_that_are_none_are_refused);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
-    tcase_add_loop_test(tests, priorities_that_wait_are_saved_beside_the_state, 0, 8);
+    tcase_add_loop_test(tests, priorities_that_wait_are_saved_with_the_state, 0, 8);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }

@@ -205,7 +205,7 @@ START_TEST(effective_configuration_reads_back_to_itself) {
 }
 END_TEST
 
-START_TEST(preset_beats_a_file_but_not_a_key_beside_it) {
+START_TEST(preset_beats_a_file_but_not_a_key_next_to_it) {
     assert_loads(ROOT "/configuration.json", "preset=plain", "norm=batch");
     ck_assert_int_eq(c.network.norm, CM_NORM_BATCH);
     ck_assert_int_eq(c.network.state_norm, CM_STATE_NORM_NONE);
@@ -435,7 +435,7 @@ START_TEST(length_of_higher_precedence_than_the_goal_is_meant) {
 END_TEST
 
 /* A flag comes after all --set, whose goal or time would be lost. */
-START_TEST(goal_and_time_beside_a_length_of_a_flag_stand) {
+START_TEST(goal_and_time_with_a_length_of_a_flag_stand) {
     ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
     ck_assert_int_eq(cm_config_read(config, ROOT "/configuration.json"), CM_OK);
     ck_assert_int_eq(cm_config_set(config, "stop_at_goal=true"), CM_OK);
@@ -621,7 +621,7 @@ int main(void) {
     tcase_add_test(t, file_of_the_original_is_accepted_with_its_meaning);
     tcase_add_test(t, a_file_for_new_runs_leaves_out_what_fits_the_task);
     tcase_add_test(t, effective_configuration_reads_back_to_itself);
-    tcase_add_test(t, preset_beats_a_file_but_not_a_key_beside_it);
+    tcase_add_test(t, preset_beats_a_file_but_not_a_key_next_to_it);
     tcase_add_test(t, family_leaves_the_preset_and_the_original_has_scalar_heads);
     tcase_add_test(t, supports_fit_the_task_unless_they_are_given);
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
@@ -634,7 +634,7 @@ int main(void) {
     tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
     tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
-    tcase_add_test(t, goal_and_time_beside_a_length_of_a_flag_stand);
+    tcase_add_test(t, goal_and_time_with_a_length_of_a_flag_stand);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
     tcase_add_test(t, a_row_that_a_batch_norm_sees_alone_is_warned_of);

@@ -185,7 +185,7 @@ static int count_ranges(const char *text, const char *name, int *thread) {
     return count;
 }
 
-START_TEST(a_timeline_shows_batches_staged_on_a_thread_beside_the_updates) {
+START_TEST(a_timeline_shows_batches_staged_on_a_thread_during_the_updates) {
     char hash[CM_HASH_HEX], path[192], *text;
     int stager = -1, learner = -1, finisher = -1;
     size_t size;
@@ -436,7 +436,7 @@ int main(void) {
     tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 4);
     tcase_add_test(tc, so_does_one_in_which_nobody_acts);
     tcase_add_loop_test(tc, updates_and_searches_never_wait_for_the_whole_device, 0, 2);
-    tcase_add_test(tc, a_timeline_shows_batches_staged_on_a_thread_beside_the_updates);
+    tcase_add_test(tc, a_timeline_shows_batches_staged_on_a_thread_during_the_updates);
     tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);

@@ -1,4 +1,4 @@
-/* Inferences of small networks on a backend beside ref: the root, then some steps from state to state. */
+/* Inferences of small networks on a backend against ref: the root, then some steps from state to state. */
 #ifndef CM_TESTS_SUPPORT_INFER_BENCH_H
 #define CM_TESTS_SUPPORT_INFER_BENCH_H
 

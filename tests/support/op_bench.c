@@ -143,7 +143,7 @@ static void compare_with_ref(const op_case *row, cm_op op, op_variant v, void *a
     leave_out_copies(&want);
     run_fresh(b->ref_stream, &want);
     run_placed(b->stream, &place);
-    ck_assert_msg(op_run_intact(&want, &fresh, message), "ref beside %s: %s", name, message);
+    ck_assert_msg(op_run_intact(&want, &fresh, message), "ref against %s: %s", name, message);
     ck_assert_msg(op_run_intact(&got, &fresh, message), "%s: %s", name, message);
     assert_outputs_close(&got, &want, tolerance(b, op_has_products(op) ? v.compute : CM_F32), name);
     assert_copies(&got, name);

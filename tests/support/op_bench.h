@@ -1,10 +1,10 @@
-/* A backend beside ref: the comparisons that every backend has to pass, on the calls of op_cases. */
+/* A backend against ref: the comparisons that every backend has to pass, on the calls of op_cases. */
 #ifndef CM_TESTS_SUPPORT_OP_BENCH_H
 #define CM_TESTS_SUPPORT_OP_BENCH_H
 
 #include "support/op_place.h"
 
-/* A backend under test with a stream, beside ref. */
+/* A backend under test with a stream, against ref. */
 typedef struct op_bench {
     cm_backend *backend, *ref;
     cm_stream *stream, *ref_stream;

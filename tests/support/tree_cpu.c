@@ -35,7 +35,7 @@ static cm_tree_args near_args(const cm_tree_args *far) {
 
 typedef void (*kernel)(const cm_tree_args *k, int64_t item, const cm_lanes *lanes);
 
-/* Root `item` of dense trees, as it is done beside others at the same time: one lane works, and leaves the scratch of
+/* Root `item` of dense trees, as it is done at the same time as others: one lane works, and leaves the scratch of
  * the next root as it is. */
 static void run_alone(const cm_tree_args *args, kernel body, int item) {
     const cm_lanes first = {0, CM_WARP, NULL, NULL}, last = {CM_WARP - 1, CM_WARP, NULL, NULL};

@@ -30,7 +30,7 @@ typedef struct winograd {
     size_t bytes; /* of scratch memory that a call needs */
 } winograd;
 
-/* Where a tile reads and writes: numbers of places in the plane, line by line; -1: beside it. */
+/* Where a tile reads and writes: numbers of places in the plane, line by line; -1: outside of it. */
 typedef struct tile {
     int32_t input[16], output[4];
 } tile;
@@ -121,8 +121,8 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm
 typedef struct work { /* places in the scratch memory */
     float *v;         /* [16, chunk, in] transformed tiles of x */
     float *m;         /* [16, chunk, out] those of y, before the last transform, or of dy */
-    float *nothing;   /* [channels] zeros: what lies beside the planes */
-    float *waste;     /* [channels] what is written beside them */
+    float *nothing;   /* [channels] zeros: what lies outside of the planes */
+    float *waste;     /* [channels] what is written outside of them */
     float *du;        /* [16, out, in] */
     tile *tiles;      /* [tiles per plane] */
 } work;
@@ -154,7 +154,7 @@ static work work_in(const winograd *w, void *scratch) {
     return s;
 }
 
-/* The rows of channels at some places of a plane; `outside` for those beside it. */
+/* The rows of channels at some places of a plane; `outside` for those outside of it. */
 static inline void find_rows(const float **rows, const int32_t *places, int count, const float *plane, int channels,
                              const float *outside) {
     for (int k = 0; k < count; k++) {

@@ -1,5 +1,5 @@
 /* Copies of 16 bits on tapes that train: what the products of dense layers read is written in their type by the calls
- * that make it, beside the float32 that others read, or else by the first layer that reads it.
+ * that make it, next to the float32 that others read, or else by the first layer that reads it.
  *
  * A copy is of a whole block of memory, so that parts of a variable are parts of its copy. Calls are gone through in
  * their order. What a layer reads are the results of the last calls that have written it: if all of those can write the

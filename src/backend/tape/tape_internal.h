@@ -9,8 +9,8 @@
  *     of a tape that trains             tape_backward.c backward calls, in reverse
  *                                       tape_merge.c    gradients of a parameter that several calls share
  *     of every tape                     tape_memory.c   where variables lie in WORK
- *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits beside what layers read
- *     of one whose backend has lanes    tape_lanes.c    calls that run beside what follows them
+ *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits next to what layers read
+ *     of one whose backend has lanes    tape_lanes.c    calls that run concurrently with what follows them
  *   behind it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
  *

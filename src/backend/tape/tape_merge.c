@@ -146,7 +146,7 @@ static bool insert(cm_tape *tape, int place, const cm_tape_node *call) {
     return true;
 }
 
-/* In front of the last one: beside that it may run. */
+/* In front of the last one: it may run concurrently with that. */
 static void merge(cm_tape *tape, const group *g) {
     const cm_tape_node all = merged_call(tape, g);
     const int last = g->call[g->count - 1];

@@ -133,7 +133,7 @@ void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
     free(mark);
 }
 
-/* Hosts wait for marks where an update's results come back and where a batch has been sent: long, and beside threads
+/* Hosts wait for marks where an update's results come back and where a batch has been sent: long, and with threads
  * that draw batches and act. So they sleep and leave them the processor. To be woken up takes longer than to have spun,
  * and in that time the GPU has the next update's gradient to work on. */
 static cm_status open_event(cm_cuda_mark *mark) {

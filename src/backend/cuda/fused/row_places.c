@@ -191,7 +191,7 @@ static int32_t stride_for(int columns) { return (columns + 7) / 8 * 8 + 4; }
 
 static int32_t end_of(const cm_row_places *all, const cm_row_slot *s) { return s->first + all->args->tile * s->stride; }
 
-/* The first place for slot i beside those before it that are still read when it is made. */
+/* The first place for slot i next to those before it that are still read when it is made. */
 static void put_slot(cm_row_places *all, int i) {
     cm_row_slot *s = &all->slot[i];
     s->stride = stride_for(s->columns);
@@ -200,7 +200,7 @@ static void put_slot(cm_row_places *all, int i) {
         const cm_row_slot *other = &all->slot[j];
         if (other->last < s->made || s->first >= end_of(all, other) || other->first >= end_of(all, s)) continue;
         s->first = end_of(all, other);
-        j = -1; /* beside those before it, too? */
+        j = -1; /* next to those before it, too? */
     }
 }
 

@@ -116,7 +116,7 @@ static void close_stream(cm_stream *stream) {
         cm_cuda_ops_stream_close(stream);
         close_dnn(cm_cuda_of(stream)->device, s);
     }
-    cm_cuda_beside_close(stream);
+    cm_cuda_side_stream_close(stream);
     cm_cuda_lane_close(&s->lane);
     free(s);
     stream->state = NULL;
@@ -180,7 +180,7 @@ static cm_status prepare(cm_stream *stream, cm_call *call) {
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     if (!op->run) return cm_fail(CM_ERR_ABSENT, "backend cuda has no operation %s", cm_op_name(call->op));
     if (op->workspace) CM_TRY(cm_ops_reserve(stream, op->workspace(call)));
-    CM_TRY(cm_cuda_beside_reserve(stream, call, workspace(call)));
+    CM_TRY(cm_cuda_side_stream_reserve(stream, call, workspace(call)));
     return op->prepare ? op->prepare(stream, call) : CM_OK;
 }
 

@@ -16,7 +16,7 @@
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
  *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
- *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
+ *                   graphs), side_streams.c (side streams of a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
  * autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
  * Memory, lanes, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them there.
@@ -53,11 +53,11 @@ typedef struct cm_cuda {
     char description[192];
 } cm_cuda;
 
-/* Where calls run beside those of a stream (cm_call.lane). */
-typedef struct cm_cuda_beside {
+/* Where calls run concurrently with those of a stream (cm_call.lane). */
+typedef struct cm_cuda_side_stream {
     cm_stream *stream; /* owned; NULL before a call of it is prepared */
     cm_cuda_mark *end; /* of what it was given */
-} cm_cuda_beside;
+} cm_cuda_side_stream;
 
 /* stream->state */
 typedef struct cm_cuda_stream {
@@ -65,7 +65,7 @@ typedef struct cm_cuda_stream {
     struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
     struct cm_convolution_norm_plan *norms; /* those in use */
-    cm_cuda_beside beside[CM_CALL_LANES];
+    cm_cuda_side_stream side[CM_CALL_LANES];
     cm_cuda_mark *turn; /* where one of these begins */
 } cm_cuda_stream;
 
@@ -100,16 +100,16 @@ cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work lau
                          void **kept) CM_MUST_USE;
 void cm_cuda_forget(void *kept);
 
-/* ---- what beside.c gives ---------------------------------------------------------------------------------------- */
+/* ---- what side_streams.c gives ---------------------------------------------------------------------------------- */
 
 /* Opens the call's lane if it has one, with room for `bytes` of workspace; while preparing only. */
-cm_status cm_cuda_beside_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
 /* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of lane 0 is
  * `stream`. */
-cm_status cm_cuda_beside_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
+cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
 /* What `stream` is given from now on runs behind what the lanes of the set (bit i: lane i) were given. */
-cm_status cm_cuda_beside_join(cm_stream *stream, unsigned lanes) CM_MUST_USE;
-void cm_cuda_beside_close(cm_stream *stream);
+cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) CM_MUST_USE;
+void cm_cuda_side_stream_close(cm_stream *stream);
 
 /* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* What the module's files share beside cuda.h: the libraries' workspace. */
+/* What the module's files share besides cuda.h: the libraries' workspace. */
 #ifndef CM_BACKEND_CUDA_MODULE_MODULE_H
 #define CM_BACKEND_CUDA_MODULE_MODULE_H
 

@@ -25,7 +25,7 @@ static cm_status launch_call(cm_stream *stream, const cm_call *call, void *conte
     pass_work *w = context;
     cm_stream *lane = NULL;
     w->lanes |= 1u << call->lane;
-    CM_TRY(cm_cuda_beside_enter(stream, call, &lane));
+    CM_TRY(cm_cuda_side_stream_enter(stream, call, &lane));
     return cm_cuda_ops[call->op].run(lane, call);
 }
 
@@ -33,7 +33,7 @@ static cm_status launch_all(void *context) {
     pass_work *w = context;
     w->lanes = 0;
     CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, launch_call, w));
-    return cm_cuda_beside_join(w->stream, w->lanes);
+    return cm_cuda_side_stream_join(w->stream, w->lanes);
 }
 
 static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, const char *name, recording **out) {

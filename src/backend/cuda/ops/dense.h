@@ -1,4 +1,4 @@
-/* Kernels beside the matrix products of dense, conv2d and lstm: 16-bit copies, action encodings, sums that a
+/* Kernels next to the matrix products of dense, conv2d and lstm: 16-bit copies, action encodings, sums that a
  * product's epilogue cannot make. */
 #ifndef CM_BACKEND_CUDA_OPS_DENSE_H
 #define CM_BACKEND_CUDA_OPS_DENSE_H

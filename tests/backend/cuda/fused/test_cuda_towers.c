@@ -171,7 +171,7 @@ static void compare(const setup *s, const float *got, const float *want, float s
 
 /* ---- one launch leaves what the calls leave ---- */
 
-/* Boards that fill tiles exactly, beside each other and one behind the other, and those that do not, by one place, too;
+/* Boards that fill tiles exactly, side by side and one behind the other, and those that do not, by one place, too;
  * of one row, or one column; rows of boards longer than tiles; the last block with fewer boards; tiles of one group
  * alone; every number of channels; more blocks than there are places to begin at. */
 static const setup setups[] = {

@@ -1,5 +1,6 @@
 /* What tapes that train do for a GPU changes no bit of an update. Copies of 16 bits of what dense layers read: written
- * by the calls that make it they save the launches of those that made them apart. Lanes: calls that run beside others.
+ * by the calls that make it they save the launches of those that made them apart. Lanes: calls that run concurrently
+ * with others.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ START_TEST(copies_change_no_bit_of_an_update) {
 }
 END_TEST
 
-static int beside, losses; /* calls that had a lane, and losses among them */
+static int on_side, losses; /* calls that had a lane, and losses among them */
 
 /* Those that have one run last, and the last lane first: as late as they may. Forward a lane's wait for each other;
  * backward none does, and the last of a lane is the first. */
@@ -56,7 +57,7 @@ static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, vo
             const int i = backward ? pass->count - 1 - k : k;
             ck_assert_int_le(pass->calls[i].lane, CM_CALL_LANES);
             if (pass->calls[i].lane != lane) continue;
-            beside++;
+            on_side++;
             losses += pass->calls[i].op == CM_OP_policy_loss || pass->calls[i].op == CM_OP_categorical_loss;
             CM_TRY(cm_call_run(stream, &pass->calls[i]));
         }
@@ -69,11 +70,11 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
     without.lanes = 0;
     late.play = play_lanes_last;
-    beside = losses = 0;
+    on_side = losses = 0;
     float *one = update(_i / 2, type, &without, &count);
-    ck_assert_int_eq(beside, 0);
+    ck_assert_int_eq(on_side, 0);
     float *other = update(_i / 2, type, &late, &count);
-    ck_assert_int_ge(beside, UPDATES * 4);
+    ck_assert_int_ge(on_side, UPDATES * 4);
     if (_i / 2 == 0) ck_assert_int_eq(losses, UPDATES * 2); /* of three heads */
     ck_assert_mem_eq(one, other, count * sizeof *one);
     free(one);

@@ -1,0 +1,47 @@
+/* Side streams of a stream. They begin at a mark of it and end in one that it follows: under capture that makes them
+ * branches of its graph. */
+#include "backend/cuda/module/cuda.h"
+#include "backend/cuda/ops/ops.h"
+
+/* A graph of the stream holds addresses of the lane's workspace, too: while one runs the lane's own stream is idle. */
+cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) {
+    if (call->lane == 0) return CM_OK;
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    cm_cuda_side_stream *side = &s->side[call->lane - 1];
+    if (!side->stream) CM_TRY(cm_stream_open(stream->backend, &side->stream));
+    const cm_cuda_lane *lane = &cm_cuda_stream_of(side->stream)->lane;
+    const uint64_t before = lane->generation;
+    CM_TRY(cm_cuda_lane_wait(&s->lane));
+    cm_status status = cm_ops_reserve(side->stream, bytes);
+    s->lane.generation += lane->generation - before;
+    return status;
+}
+
+cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_stream **out) {
+    *out = stream;
+    if (call->lane == 0) return CM_OK;
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    *out = s->side[call->lane - 1].stream;
+    CM_TRY(cm_cuda_mark_set(&s->turn, &s->lane));
+    return cm_cuda_lane_follow(&cm_cuda_stream_of(*out)->lane, s->turn);
+}
+
+cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    for (int i = 0; i < CM_CALL_LANES; i++) {
+        if (!(lanes >> (i + 1) & 1u)) continue;
+        cm_cuda_side_stream *side = &s->side[i];
+        CM_TRY(cm_cuda_mark_set(&side->end, &cm_cuda_stream_of(side->stream)->lane));
+        CM_TRY(cm_cuda_lane_follow(&s->lane, side->end));
+    }
+    return CM_OK;
+}
+
+void cm_cuda_side_stream_close(cm_stream *stream) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    for (int i = 0; i < CM_CALL_LANES; i++) {
+        cm_cuda_mark_destroy(s->side[i].end);
+        cm_stream_close(s->side[i].stream);
+    }
+    cm_cuda_mark_destroy(s->turn);
+}
