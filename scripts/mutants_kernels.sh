@@ -320,19 +320,15 @@ mcts/lanes_warp.inc|mine.action == least.at ? (float)mine.entry : 0.0f|(float)mi
 mcts/lanes_warp.inc|*low = -cm_lanes_max(tree->lanes, -*low);|*low = cm_lanes_max(tree->lanes, *low);
 mcts/lanes_warp.inc|*high = cm_lanes_max(tree->lanes, *high);|
 mcts/lanes_warp.inc|float low = view->node->value, high = low|float low = 0.0f, high = low
-mcts/lanes_warp.inc|total = (float)(view->node->visits - 1)|total = (float)view->node->visits
+mcts/lanes_warp.inc|(float)(view->node->visits - 1)|(float)view->node->visits
 mcts/lanes_warp.inc|cm_max(FLT_MIN, *cm_view_prior(view, i))|1.0f
 mcts/lanes_warp.inc|weight * *cm_view_q(view, i)|*cm_view_q(view, i)
-mcts/lanes_warp.inc|(view->cold->raw_value + total * mean)|(view->cold->raw_value - total * mean)
 mcts/lanes_warp.inc|< tree->num_actions ? fill : *cm_view_q(view, 0)|< tree->num_actions ? *cm_view_q(view, 0) : fill
 mcts/lanes_warp.inc|most = cm_max(most, (float)view->visits[i])|most = (float)view->visits[i]
 mcts/lanes_warp.inc|, cm_lanes_max(tree->lanes, most)|, most
-mcts/lanes_warp.inc|*cm_view_q(view, i)) + explore|*cm_view_q(view, i)) - explore
+mcts/lanes_warp.inc|explore, lanes->index, lanes->count|explore, 0, lanes->count
 mcts/lanes_warp.inc|cm_affine_open(map) + explore * open_prior|explore * open_prior
-mcts/lanes_warp.inc|*cm_view_q(view, i) - range.low|*cm_view_q(view, i) + range.low
 mcts/lanes_warp.inc|cm_select_score(0.0f, open_prior|cm_select_score(range.low, open_prior
-mcts/lanes_warp.inc|*cm_view_weight(view, i), view->action[i], i|*cm_view_weight(view, i), -view->action[i], i
-mcts/lanes_warp.inc|return *cm_view_weight(view, i) + cm_affine|return *cm_view_weight(view, i) - cm_affine
 mcts/lanes_warp.inc|has_open ? cm_max(-FLT_MAX, open) : -FLT_MAX|-FLT_MAX
 mcts/lanes_warp.inc|    most = cm_lanes_max(lanes, most);\n    float part|    float part
 mcts/lanes_warp.inc|+ open * cold->open_mass|+ open

@@ -162,7 +162,6 @@ batched_select.inc|(valid < most ? valid : most)|most
 batched_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = wi_least(visits
 batched_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
 batched_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
-lanes_avx2.inc|(view->cold->raw_value + total * mean) / (total + 1.0f)|(view->cold->raw_value + total * mean) / total
 lanes_avx2.inc|v8_max(_mm256_max_ps(x, v8_set(bound)))|v8_max(x)
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]
 lanes_avx2.inc|cold->open_action < action[entry]|cold->open_action > action[entry]

@@ -53,7 +53,12 @@ static CM_HD inline cm_affine cm_range_map(cm_range range) {
     return map;
 }
 
-/* The raw value mixed with the mean of the Q-values q[count] of what has visits[count], weighted by prior[count].
+/* The raw value mixed with the mean of what has been visited `total` times. */
+static CM_HD inline float cm_mixed_with(float raw_value, float mean, float total) {
+    return (raw_value + total * mean) / (total + 1.0f);
+}
+
+/* The same with the mean of the Q-values q[count] of what has visits[count], weighted by prior[count].
  * scratch: [2, count]. */
 static CM_HD inline float cm_mixed_value(const float *q, const float *prior, const int32_t *visits, int count,
                                          float raw_value, float *scratch) {
@@ -65,8 +70,7 @@ static CM_HD inline float cm_mixed_value(const float *q, const float *prior, con
         sum += visits[i];
     }
     if (sum == 0) return raw_value;
-    float mean = cm_sum(weighted, count) / cm_sum(weight, count), total = (float)sum;
-    return (raw_value + total * mean) / (total + 1.0f);
+    return cm_mixed_with(raw_value, cm_sum(weighted, count) / cm_sum(weight, count), (float)sum);
 }
 
 /* The map of completed values between low and high; most: the largest number of visits. */

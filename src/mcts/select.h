@@ -1,6 +1,14 @@
 /* Selection rules at one node (docs/spec/search.md 7). The children are listed in the order of their first visit; of
  * the open actions only the one with the largest prior can win. Ties go to the lowest action. Where nothing is there,
- * action 0. */
+ * action 0.
+ *
+ * Functions that end in `_of` look at every step-th child from number `first` on: the rules here at all of them (0, 1),
+ * the lanes of a warp at a part each, the best of which is the warp's. What works on vectors, or has no scratch, needs
+ * code of its own, to be changed together with this (tests/mcts: test_step, test_device_search):
+ *   PUCT             batched_select.inc: span_of, score_of, first_of
+ *   Gumbel, below    batched_select.inc: gumbel_complete, gumbel_below; lanes_avx2.inc: lanes_completed,
+ * lanes_gumbel_8; lanes_warp.inc: lanes_completed, lanes_gumbel_interior Gumbel, root     batched_select.inc:
+ * gumbel_root; lanes_avx2.inc and lanes_warp.inc: lanes_root_gumbel */
 #ifndef CM_MCTS_SELECT_H
 #define CM_MCTS_SELECT_H
 
@@ -45,12 +53,17 @@ static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_node_view
 }
 
 /* PUCT: transformed q + explore * prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_puct(const cm_node_view *view, cm_affine map, float explore) {
+static CM_HD inline cm_choice cm_puct_of(const cm_node_view *view, cm_affine map, float explore, int first, int step) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->cold->count; i++) {
+    for (int i = first; i < view->cold->count; i += step) {
         float score = cm_affine_apply(map, *cm_view_q(view, i)) + explore * *cm_view_weight(view, i);
         best = cm_choice_better(best, score, view->action[i], i);
     }
+    return best;
+}
+
+static CM_HD inline cm_choice cm_select_puct(const cm_node_view *view, cm_affine map, float explore) {
+    const cm_choice best = cm_puct_of(view, map, explore, 0, 1);
     return cm_choice_final(best, view, cm_affine_open(map) + explore * view->cold->open_prior);
 }
 
@@ -60,12 +73,17 @@ static CM_HD inline float cm_select_score(float above_low, float weight, cm_rang
     return above_low + range.size * (explore * weight);
 }
 
-static CM_HD inline cm_choice cm_select_list(const cm_node_view *view, cm_range range, float explore) {
+static CM_HD inline cm_choice cm_list_of(const cm_node_view *view, cm_range range, float explore, int first, int step) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->cold->count; i++) {
+    for (int i = first; i < view->cold->count; i += step) {
         float score = cm_select_score(*cm_view_q(view, i) - range.low, *cm_view_weight(view, i), range, explore);
         best = cm_choice_better(best, score, view->action[i], i);
     }
+    return best;
+}
+
+static CM_HD inline cm_choice cm_select_list(const cm_node_view *view, cm_range range, float explore) {
+    const cm_choice best = cm_list_of(view, range, explore, 0, 1);
     return cm_choice_final(best, view, cm_select_score(0.0f, view->cold->open_prior, range, explore));
 }
 
@@ -81,6 +99,11 @@ static CM_HD inline int cm_select_dense(const cm_node_view *view, int n, cm_rang
     return best;
 }
 
+/* Logit and transformed q of child i. */
+static CM_HD inline float cm_select_improved(const cm_node_view *view, cm_affine map, int i) {
+    return *cm_view_weight(view, i) + cm_affine_apply(map, *cm_view_q(view, i));
+}
+
 /* Gumbel below the root: follows the improved policy softmax(logits + transformed q). scratch: [count + 1]. */
 static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node_view *view, cm_affine map, float *scratch) {
     const cm_node_cold *cold = view->cold;
@@ -88,7 +111,7 @@ static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node_view *view
     bool has_open = cold->open_action != CM_NONE;
     float most = -FLT_MAX, open = cold->open_prior + cm_affine_open(map);
     for (int i = 0; i < count; i++) {
-        scratch[i] = *cm_view_weight(view, i) + cm_affine_apply(map, *cm_view_q(view, i));
+        scratch[i] = cm_select_improved(view, map, i);
         most = cm_max(most, scratch[i]);
     }
     if (has_open) most = cm_max(most, open);
@@ -122,11 +145,15 @@ static CM_HD inline int cm_select_gumbel_dense(const cm_node_view *view, int n, 
 }
 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_chance(const cm_node_view *view) {
+static CM_HD inline cm_choice cm_chance_of(const cm_node_view *view, int first, int step) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < view->cold->count; i++)
+    for (int i = first; i < view->cold->count; i += step)
         best = cm_choice_better(best, *cm_view_weight(view, i), view->action[i], i);
-    return cm_choice_final(best, view, view->cold->open_prior);
+    return best;
+}
+
+static CM_HD inline cm_choice cm_select_chance(const cm_node_view *view) {
+    return cm_choice_final(cm_chance_of(view, 0, 1), view, view->cold->open_prior);
 }
 
 /* What Gumbel's root rule compares of an action. */
