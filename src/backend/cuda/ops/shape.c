@@ -4,44 +4,40 @@
 
 /* ---- pooling ---- */
 
-static cm_plane_args plane_args(const cm_tensor *x, const cm_tensor *y) {
-    return (cm_plane_args){.x = cm_rows_of(x),
-                           .y = cm_rows_of(y),
-                           .H = x->dim[1],
-                           .W = x->dim[2],
-                           .P = y->dim[1],
-                           .Q = y->dim[2],
-                           .C = x->dim[3]};
+typedef int (*plane_launch)(const cm_plane_args *args, int64_t items, int lanes, void *queue);
+
+/* Every element of the tensor that the call has first, x or y. */
+static cm_status run_planes(cm_stream *stream, const cm_call *call, plane_launch launch, const cm_tensor *x,
+                            const cm_tensor *y) {
+    cm_plane_args args = {.x = cm_rows_of(x),
+                          .y = cm_rows_of(y),
+                          .H = x->dim[1],
+                          .W = x->dim[2],
+                          .P = y->dim[1],
+                          .Q = y->dim[2],
+                          .C = x->dim[3],
+                          .add = call->attr.accumulate & 1u};
+    int result = launch(&args, (int64_t)cm_tensor_count(&call->t[0]), 1, cm_ops_queue(stream));
+    return cm_ops_launched(stream, result, cm_op_name(call->op));
 }
 
 cm_status cm_cuda_avg_pool(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *y = CM_ARG(call, avg_pool, y);
-    cm_plane_args args = plane_args(CM_ARG(call, avg_pool, x), y);
-    CM_LAUNCH(stream, call, cm_avg_pool_each, &args, (int64_t)cm_tensor_count(y), 1);
-    return CM_OK;
+    return run_planes(stream, call, cm_avg_pool_each_launch, CM_ARG(call, avg_pool, x), CM_ARG(call, avg_pool, y));
 }
 
 cm_status cm_cuda_avg_pool_backward(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *dx = CM_ARG(call, avg_pool_backward, dx);
-    cm_plane_args args = plane_args(dx, CM_ARG(call, avg_pool_backward, dy));
-    args.add = CM_ADDS(call, avg_pool_backward, dx);
-    CM_LAUNCH(stream, call, cm_avg_pool_slopes, &args, (int64_t)cm_tensor_count(dx), 1);
-    return CM_OK;
+    return run_planes(stream, call, cm_avg_pool_slopes_launch, CM_ARG(call, avg_pool_backward, dx),
+                      CM_ARG(call, avg_pool_backward, dy));
 }
 
 cm_status cm_cuda_global_mean(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *y = CM_ARG(call, global_mean, y);
-    cm_plane_args args = plane_args(CM_ARG(call, global_mean, x), y);
-    CM_LAUNCH(stream, call, cm_global_mean_each, &args, (int64_t)cm_tensor_count(y), 1);
-    return CM_OK;
+    return run_planes(stream, call, cm_global_mean_each_launch, CM_ARG(call, global_mean, x),
+                      CM_ARG(call, global_mean, y));
 }
 
 cm_status cm_cuda_global_mean_backward(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *dx = CM_ARG(call, global_mean_backward, dx);
-    cm_plane_args args = plane_args(dx, CM_ARG(call, global_mean_backward, dy));
-    args.add = CM_ADDS(call, global_mean_backward, dx);
-    CM_LAUNCH(stream, call, cm_global_mean_slopes, &args, (int64_t)cm_tensor_count(dx), 1);
-    return CM_OK;
+    return run_planes(stream, call, cm_global_mean_slopes_launch, CM_ARG(call, global_mean_backward, dx),
+                      CM_ARG(call, global_mean_backward, dy));
 }
 
 /* ---- actions ---- */
@@ -106,38 +102,32 @@ cm_status cm_cuda_embedding_add_backward(cm_stream *stream, const cm_call *call)
 
 /* ---- rows ---- */
 
-static cm_index_args row_args(const cm_tensor *y, const cm_tensor *x, const cm_tensor *rows) {
-    return (cm_index_args){.x = cm_rows_of(x), .y = cm_rows_of(y), .index = rows->data, .n = cm_tensor_row_size(x)};
-}
+typedef int (*row_launch)(const cm_index_args *args, int64_t items, int lanes, void *queue);
 
-static bool are_fours(const cm_index_args *args) {
-    return args->n % CM_FOUR == 0 && cm_are_fours(&args->x) && cm_are_fours(&args->y);
+/* gather_rows or scatter_rows, whose rows are alike: four elements at a time where that is possible. `limit`: what a
+ * row number must be below; `items`: elements to be moved. */
+static cm_status move_rows(cm_stream *stream, const cm_call *call, row_launch fours, row_launch each, int limit,
+                           size_t items) {
+    const cm_tensor *x = CM_ARG(call, gather_rows, x);
+    cm_index_args args = {.x = cm_rows_of(x),
+                          .y = cm_rows_of(CM_ARG(call, gather_rows, y)),
+                          .index = CM_ARG(call, gather_rows, rows)->data,
+                          .n = cm_tensor_row_size(x),
+                          .limit = limit};
+    const bool by_four = args.n % CM_FOUR == 0 && cm_are_fours(&args.x) && cm_are_fours(&args.y);
+    int result = by_four ? fours(&args, (int64_t)items / CM_FOUR, 1, cm_ops_queue(stream))
+                         : each(&args, (int64_t)items, 1, cm_ops_queue(stream));
+    return cm_ops_launched(stream, result, cm_op_name(call->op));
 }
 
 cm_status cm_cuda_gather_rows(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, gather_rows, x), *y = CM_ARG(call, gather_rows, y);
-    cm_index_args args = row_args(y, x, CM_ARG(call, gather_rows, rows));
-    args.limit = x->dim[0];
-    const int64_t n = (int64_t)cm_tensor_count(y);
-    if (are_fours(&args)) {
-        CM_LAUNCH(stream, call, cm_gather_fours, &args, n / CM_FOUR, 1);
-    } else {
-        CM_LAUNCH(stream, call, cm_gather_each, &args, n, 1);
-    }
-    return CM_OK;
+    return move_rows(stream, call, cm_gather_fours_launch, cm_gather_each_launch, CM_ARG(call, gather_rows, x)->dim[0],
+                     cm_tensor_count(CM_ARG(call, gather_rows, y)));
 }
 
 cm_status cm_cuda_scatter_rows(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, scatter_rows, x), *y = CM_ARG(call, scatter_rows, y);
-    cm_index_args args = row_args(y, x, CM_ARG(call, scatter_rows, rows));
-    args.limit = y->dim[0];
-    const int64_t n = (int64_t)cm_tensor_count(x);
-    if (are_fours(&args)) {
-        CM_LAUNCH(stream, call, cm_scatter_fours, &args, n / CM_FOUR, 1);
-    } else {
-        CM_LAUNCH(stream, call, cm_scatter_each, &args, n, 1);
-    }
-    return CM_OK;
+    return move_rows(stream, call, cm_scatter_fours_launch, cm_scatter_each_launch,
+                     CM_ARG(call, scatter_rows, y)->dim[0], cm_tensor_count(CM_ARG(call, scatter_rows, x)));
 }
 
 cm_status cm_cuda_bootstrap(cm_stream *stream, const cm_call *call) {

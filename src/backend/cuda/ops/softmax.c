@@ -13,55 +13,49 @@ static cm_status run_all(cm_stream *stream, const cm_call *call, softmax_launch 
     return cm_ops_launched(stream, result, cm_op_name(call->op));
 }
 
-cm_status cm_cuda_softmax(cm_stream *stream, const cm_call *call) {
+/* The rows of all begin as that of softmax, or of softmax_backward; others have nothing in the place of legal. `group`:
+ * elements of a run, 0: all of the last axis. */
+static cm_status run_forward(cm_stream *stream, const cm_call *call, softmax_launch launch, int group) {
     const cm_tensor *x = CM_ARG(call, softmax, x);
     cm_softmax_args args = {.x = cm_vectors_of(x),
                             .y = cm_vectors_of(CM_ARG(call, softmax, y)),
                             .legal = cm_vectors_of(CM_ARG(call, softmax, legal))};
-    return run_all(stream, call, cm_softmax_runs_launch, &args, x, cm_tensor_last(x));
+    return run_all(stream, call, launch, &args, x, group ? group : cm_tensor_last(x));
 }
 
-cm_status cm_cuda_softmax_backward(cm_stream *stream, const cm_call *call) {
+static cm_status run_backward(cm_stream *stream, const cm_call *call, softmax_launch launch, int group) {
     const cm_tensor *y = CM_ARG(call, softmax_backward, y);
     cm_softmax_args args = {.y = cm_vectors_of(y),
                             .dx = cm_vectors_of(CM_ARG(call, softmax_backward, dx)),
                             .dy = cm_vectors_of(CM_ARG(call, softmax_backward, dy)),
                             .add = CM_ADDS(call, softmax_backward, dx)};
-    return run_all(stream, call, cm_softmax_slopes_launch, &args, y, cm_tensor_last(y));
+    return run_all(stream, call, launch, &args, y, group ? group : cm_tensor_last(y));
+}
+
+cm_status cm_cuda_softmax(cm_stream *stream, const cm_call *call) {
+    return run_forward(stream, call, cm_softmax_runs_launch, 0);
+}
+
+cm_status cm_cuda_softmax_backward(cm_stream *stream, const cm_call *call) {
+    return run_backward(stream, call, cm_softmax_slopes_launch, 0);
 }
 
 cm_status cm_cuda_simnorm(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, simnorm, x);
-    cm_softmax_args args = {.x = cm_vectors_of(x), .y = cm_vectors_of(CM_ARG(call, simnorm, y))};
-    return run_all(stream, call, cm_softmax_runs_launch, &args, x, call->attr.group);
+    return run_forward(stream, call, cm_softmax_runs_launch, call->attr.group);
 }
 
 cm_status cm_cuda_simnorm_backward(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *y = CM_ARG(call, simnorm_backward, y);
-    cm_softmax_args args = {.y = cm_vectors_of(y),
-                            .dx = cm_vectors_of(CM_ARG(call, simnorm_backward, dx)),
-                            .dy = cm_vectors_of(CM_ARG(call, simnorm_backward, dy)),
-                            .add = CM_ADDS(call, simnorm_backward, dx)};
-    return run_all(stream, call, cm_softmax_slopes_launch, &args, y, call->attr.group);
+    return run_backward(stream, call, cm_softmax_slopes_launch, call->attr.group);
 }
 
 cm_status cm_cuda_log_softmax(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, log_softmax, x);
-    cm_softmax_args args = {.x = cm_vectors_of(x), .y = cm_vectors_of(CM_ARG(call, log_softmax, y))};
-    return run_all(stream, call, cm_log_softmax_runs_launch, &args, x, cm_tensor_last(x));
+    return run_forward(stream, call, cm_log_softmax_runs_launch, 0);
 }
 
 cm_status cm_cuda_log_softmax_backward(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *y = CM_ARG(call, log_softmax_backward, y);
-    cm_softmax_args args = {.y = cm_vectors_of(y),
-                            .dx = cm_vectors_of(CM_ARG(call, log_softmax_backward, dx)),
-                            .dy = cm_vectors_of(CM_ARG(call, log_softmax_backward, dy)),
-                            .add = CM_ADDS(call, log_softmax_backward, dx)};
-    return run_all(stream, call, cm_log_softmax_slopes_launch, &args, y, cm_tensor_last(y));
+    return run_backward(stream, call, cm_log_softmax_slopes_launch, 0);
 }
 
 cm_status cm_cuda_one_hot(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, one_hot, x);
-    cm_softmax_args args = {.x = cm_vectors_of(x), .y = cm_vectors_of(CM_ARG(call, one_hot, y))};
-    return run_all(stream, call, cm_one_hot_rows_launch, &args, x, cm_tensor_last(x));
+    return run_forward(stream, call, cm_one_hot_rows_launch, 0);
 }
