@@ -39,25 +39,24 @@ static CM_PRINTF(3, 4) void differ(walk *w, int step, const char *format, ...) {
     va_end(arguments);
 }
 
-/* An array of integers of any length, owned by the caller. */
+static cm_status need_numbers(const cm_json *object, const char *key, const cm_json **node, size_t *count) {
+    CM_TRY(cm_json_need(object, key, CM_JSON_ARRAY, node));
+    *count = cm_json_count_numbers(*node);
+    if (*count <= LONGEST) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: has %zu numbers, at most %d are read", key, *count, LONGEST);
+}
+
+/* Arrays of any length, owned by the caller. */
 static cm_status read_ints(const cm_json *object, const char *key, int32_t **out, size_t *count) {
     const cm_json *node;
-    *out = NULL;
-    CM_TRY(cm_json_need(object, key, CM_JSON_ARRAY, &node));
-    *count = cm_json_count_numbers(node);
-    if (*count > LONGEST)
-        return cm_fail(CM_ERR_INPUT, "%s: has %zu numbers, at most %d are read", key, *count, LONGEST);
+    CM_TRY(need_numbers(object, key, &node, count));
     CM_TRY(cm_alloc(out, *count + 1, sizeof **out, key));
     return cm_json_ints(node, key, *count, INT32_MIN, INT32_MAX, *out);
 }
 
 static cm_status read_doubles(const cm_json *object, const char *key, double **out, size_t *count) {
     const cm_json *node;
-    *out = NULL;
-    CM_TRY(cm_json_need(object, key, CM_JSON_ARRAY, &node));
-    *count = cm_json_count_numbers(node);
-    if (*count > LONGEST)
-        return cm_fail(CM_ERR_INPUT, "%s: has %zu numbers, at most %d are read", key, *count, LONGEST);
+    CM_TRY(need_numbers(object, key, &node, count));
     CM_TRY(cm_alloc(out, *count + 1, sizeof **out, key));
     return cm_json_doubles(node, key, *count, *out);
 }

@@ -216,27 +216,3 @@ cm_status cm_pool_run(cm_pool *pool, int tasks, cm_pool_task run, void *context)
     if (atomic_load(&pool->lowest_failure) == INT_MAX) return CM_OK;
     return cm_fail(pool->status, "%s", pool->message);
 }
-
-typedef struct each_context {
-    cm_pool_task run;
-    void *context;
-    pthread_barrier_t barrier;
-} each_context;
-
-/* A worker stays in its task until every worker has one, so each gets exactly one. */
-static cm_status each_task(void *context, int task, int worker) {
-    each_context *each = context;
-    (void)task;
-    cm_status status = each->run(each->context, worker, worker);
-    pthread_barrier_wait(&each->barrier);
-    return status;
-}
-
-cm_status cm_pool_each(cm_pool *pool, cm_pool_task run, void *context) {
-    each_context each = {.run = run, .context = context};
-    if (pthread_barrier_init(&each.barrier, NULL, (unsigned)pool->size) != 0)
-        return cm_fail(CM_ERR_MEMORY, "thread pool: no barrier");
-    cm_status status = cm_pool_run(pool, pool->size, each_task, &each);
-    pthread_barrier_destroy(&each.barrier);
-    return status;
-}

@@ -29,9 +29,6 @@ int cm_pool_size(const cm_pool *pool);
  * a task may not call it on the same pool. Allocates nothing. */
 cm_status cm_pool_run(cm_pool *pool, int tasks, cm_pool_task run, void *context) CM_MUST_USE;
 
-/* Runs the function once on every worker, with task == worker; for what a thread has to set up for itself. */
-cm_status cm_pool_each(cm_pool *pool, cm_pool_task run, void *context) CM_MUST_USE;
-
 #ifdef __cplusplus
 }
 #endif

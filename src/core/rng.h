@@ -64,15 +64,6 @@ static CM_HD inline cm_key cm_key_fold_in(cm_key key, uint64_t data) {
     return next;
 }
 
-/* `n` independent keys out[n] from one. */
-static CM_HD inline void cm_key_split(cm_key key, int n, cm_key *out) {
-    for (int i = 0; i < n; i++) {
-        uint32_t counter[4] = {(uint32_t)i, 0, 0x73706c74u /* "splt" */, 0}, words[4];
-        cm_philox(counter, key, words);
-        out[i].word[0] = words[0], out[i].word[1] = words[1];
-    }
-}
-
 /* The key of a run's stream. */
 static CM_HD inline cm_key cm_key_make(uint64_t seed, cm_purpose purpose, uint64_t instance) {
     cm_key key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};

@@ -97,12 +97,6 @@ int cm_text_width(const cm_text *text) {
     return most;
 }
 
-int cm_text_lines(const cm_text *text) {
-    int lines = 0;
-    for (const char *line = text->bytes; *line; line = next_line(line)) lines++;
-    return lines;
-}
-
 void cm_text_shape(const int *extent, int rank, const char *between, char *out, size_t size) {
     size_t at = 0;
     out[0] = '\0';

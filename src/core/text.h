@@ -32,10 +32,9 @@ void cm_text_wrap(cm_text *text, int columns, const char *sentence);
  * What follows a break, or a line's end within the text, is indented by `indent`. */
 void cm_text_print(FILE *out, int columns, const char *text, int at, int indent);
 
-/* Columns of the first line of `text`, and of the widest line of a block; lines of a block. */
+/* Columns of the first line of `text`, and of the widest line of a block. */
 int cm_text_line_width(const char *text);
 int cm_text_width(const cm_text *text);
-int cm_text_lines(const cm_text *text);
 
 /* The numbers extent[rank] with `between` between them, as far as `size` bytes hold them; "" for rank 0. */
 void cm_text_shape(const int *extent, int rank, const char *between, char *out, size_t size);

@@ -4,7 +4,6 @@
 #ifndef CM_MCTS_THREEFRY_H
 #define CM_MCTS_THREEFRY_H
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -81,11 +80,6 @@ static inline float cm_threefry_erfinv(float x) {
 /* Number i of normal(key, n). */
 static inline float cm_threefry_normal(cm_threefry_key key, uint32_t n, uint32_t i) {
     return 1.41421356f * cm_threefry_erfinv(cm_threefry_uniform(key, n, i, -0.99999994f, 1.0f));
-}
-
-/* Number i of gumbel(key, n). */
-static inline float cm_threefry_gumbel(cm_threefry_key key, uint32_t n, uint32_t i) {
-    return -logf(-logf(cm_threefry_uniform(key, n, i, FLT_MIN, 1.0f)));
 }
 
 #ifdef __cplusplus

@@ -107,35 +107,24 @@ static cm_tensor flat(float *data, size_t first, size_t count) {
     return cm_tensor_1d(data + first, CM_F32, (int)count);
 }
 
-/* Both operations with one moment have their tensors in this order. */
-static cm_call momentum_step(const cm_optimizer *o, const range *r) {
-    cm_call call = {.op = r->rows ? o->method->matrix : o->method->op, .attr = o->attr};
-    float *const data[] = {o->config.parameters, o->first, o->gradient};
-    _Static_assert((int)CM_T_sgd_step_gradient == (int)CM_T_muon_step_gradient, "one order");
-    call.attr.beta1 = o->config.options->momentum;
-    call.attr.compute = o->config.compute;
-    for (int i = 0; i <= CM_T_sgd_step_gradient; i++) {
-        call.t[i] = flat(data[i], r->first, r->count);
-        if (r->rows) call.t[i] = cm_tensor_2d(data[i] + r->first, CM_F32, r->rows, (int)r->count / r->rows);
-    }
-    call.t[CM_T_sgd_step_factor] = flat(o->factor, 0, 2);
-    return call;
-}
-
-static cm_call adam_step(const cm_optimizer *o, const range *r) {
-    cm_call call = {.op = CM_OP_adam_step, .attr = o->attr};
-    call.t[CM_T_adam_step_parameter] = flat(o->config.parameters, r->first, r->count);
-    call.t[CM_T_adam_step_first] = flat(o->first, r->first, r->count);
-    call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
-    call.t[CM_T_adam_step_gradient] = flat(o->gradient, r->first, r->count);
-    call.t[CM_T_adam_step_factor] = flat(o->factor, 0, 2);
-    if (o->config.scaling) call.t[CM_T_adam_step_scaling] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
-    return call;
-}
-
+/* The operations have their tensors in one order; only adam_step has a second moment, and takes scaling. */
 static cm_call step_of(const cm_optimizer *o, const range *r) {
-    const bool is_adam = o->method->op == CM_OP_adam_step && !r->rows;
-    cm_call call = is_adam ? adam_step(o, r) : momentum_step(o, r);
+    cm_call call = {.op = r->rows ? o->method->matrix : o->method->op, .attr = o->attr};
+    const bool is_adam = call.op == CM_OP_adam_step;
+    float *const data[] = {o->config.parameters, o->first, o->second, o->gradient};
+    int place = 0;
+    for (int i = 0; i < 4; i++) {
+        if (i == 2 && !is_adam) continue;
+        call.t[place++] = r->rows ? cm_tensor_2d(data[i] + r->first, CM_F32, r->rows, (int)r->count / r->rows)
+                                  : flat(data[i], r->first, r->count);
+    }
+    call.t[place++] = flat(o->factor, 0, 2);
+    if (is_adam) {
+        if (o->config.scaling) call.t[place] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
+    } else {
+        call.attr.beta1 = o->config.options->momentum;
+        call.attr.compute = o->config.compute;
+    }
     if (!r->decay) call.attr.weight_decay = 0.0;
     return call;
 }
@@ -198,11 +187,10 @@ static size_t slice_count(const cm_optimizer *o, int slice) {
 
 /* Level by level: buffer i takes in buffer i + 1, then i + 2, i + 4, ... */
 cm_status cm_gradient_sum(cm_stream *stream, float *const *gradient, int count, size_t first, size_t n) {
-    cm_call call = {.op = CM_OP_add_into};
     for (int step = 1; step < count; step *= 2) {
         for (int i = 0; i + step < count; i += 2 * step) {
-            call.t[CM_T_add_into_y] = flat(gradient[i], first, n);
-            call.t[CM_T_add_into_x] = flat(gradient[i + step], first, n);
+            cm_call call = {.op = CM_OP_add_into,
+                            .t = {flat(gradient[i], first, n), flat(gradient[i + step], first, n)}};
             CM_TRY(cm_call_run(stream, &call));
         }
     }
@@ -225,10 +213,8 @@ cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int 
 static cm_status square_slice(void *context, int task, int worker) {
     cm_optimizer *o = context;
     size_t first = (size_t)task * o->slice, count = slice_count(o, task);
-    cm_call call = {.op = CM_OP_sum_squares};
-    call.t[CM_T_sum_squares_partial] =
-        flat((float *)(void *)o->partial.base, first / BLOCK, (count + BLOCK - 1) / BLOCK);
-    call.t[CM_T_sum_squares_x] = flat(o->gradient, first, count);
+    const cm_tensor partial = flat((float *)(void *)o->partial.base, first / BLOCK, (count + BLOCK - 1) / BLOCK);
+    cm_call call = {.op = CM_OP_sum_squares, .t = {partial, flat(o->gradient, first, count)}};
     return cm_call_run(o->config.streams[worker], &call);
 }
 
@@ -257,10 +243,9 @@ static cm_status step_range(void *context, int task, int worker) {
     if (r->rows) CM_TRY(cm_call_prepare(stream, &call)); /* known since prepare() */
     CM_TRY(cm_call_run(stream, &call));
     if (!o->config.average) return CM_OK;
-    cm_call average = {.op = CM_OP_lerp, .attr = {.scale = (float)(1.0 - o->config.options->ema_decay)}};
-    average.t[CM_T_lerp_y] = flat(o->config.average, r->first, r->count);
-    average.t[CM_T_lerp_x] = call.t[0];
-    average.t[CM_T_lerp_factor] = flat(o->factor, 0, 2);
+    cm_call average = {.op = CM_OP_lerp,
+                       .t = {flat(o->config.average, r->first, r->count), call.t[0], flat(o->factor, 0, 2)},
+                       .attr.scale = (float)(1.0 - o->config.options->ema_decay)};
     return cm_call_run(stream, &average);
 }
 

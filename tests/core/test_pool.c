@@ -90,29 +90,6 @@ START_TEST(lowest_failing_task_is_reported_whatever_the_timing) {
 }
 END_TEST
 
-static _Thread_local int seen_by_thread;
-
-static cm_status visit(void *context, int task, int worker) {
-    record *r = context;
-    if (task != worker || seen_by_thread++ != 0) atomic_fetch_add(&r->clashes, 1);
-    r->runs[worker]++;
-    return worker == 2 ? cm_fail(CM_ERR_DEVICE, "worker 2") : CM_OK;
-}
-
-START_TEST(each_visits_every_worker_once_and_hands_its_error_on) {
-    cm_pool *pool;
-    ck_assert_int_eq(cm_pool_create(sizes[_i], &pool), CM_OK);
-    usleep(1000);
-    seen_by_thread = 0;
-    record r = {.workers = sizes[_i]};
-    cm_status status = cm_pool_each(pool, visit, &r);
-    ck_assert_int_eq(status, sizes[_i] > 2 ? CM_ERR_DEVICE : CM_OK);
-    ck_assert_int_eq(atomic_load(&r.clashes), 0);
-    for (int w = 0; w < sizes[_i]; w++) ck_assert_int_eq(r.runs[w], 1);
-    cm_pool_destroy(pool);
-}
-END_TEST
-
 START_TEST(pool_refuses_less_than_0_and_more_than_1024_threads) {
     cm_pool *pool;
     ck_assert_int_eq(cm_pool_create(-1, &pool), CM_ERR_INPUT);
@@ -188,7 +165,6 @@ int main(void) {
     tcase_add_loop_test(pool, every_task_runs_exactly_once_on_one_worker_at_a_time, 0, 4);
     tcase_add_loop_test(pool, ten_thousand_short_runs_lose_no_task, 0, 4);
     tcase_add_loop_test(pool, lowest_failing_task_is_reported_whatever_the_timing, 0, 4);
-    tcase_add_loop_test(pool, each_visits_every_worker_once_and_hands_its_error_on, 0, 4);
     tcase_add_test(pool, pool_refuses_less_than_0_and_more_than_1024_threads);
     tcase_add_test(cpu, quota_of_control_groups_is_the_smallest_of_the_path_rounded_up);
     tcase_add_test(cpu, slurm_lowers_the_number_of_processors_and_never_raises_it);

@@ -61,19 +61,15 @@ cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
-/* One behind the other, in y. */
+/* One behind the other, in y. The row ends as that of the norm. */
 cm_status cm_ref_conv2d_norm(cm_stream *stream, const cm_call *call) {
-    cm_call conv = {.op = CM_OP_conv2d, .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
-    cm_call norm = {.op = CM_OP_batch_norm_inference, .attr = call->attr};
-    conv.t[CM_T_conv2d_y] = norm.t[CM_T_batch_norm_inference_x] = norm.t[CM_T_batch_norm_inference_y] =
-        *CM_ARG(call, conv2d_norm, y);
-    conv.t[CM_T_conv2d_x] = *CM_ARG(call, conv2d_norm, x);
-    conv.t[CM_T_conv2d_weight] = *CM_ARG(call, conv2d_norm, weight);
-    norm.t[CM_T_batch_norm_inference_scale] = *CM_ARG(call, conv2d_norm, scale);
-    norm.t[CM_T_batch_norm_inference_shift] = *CM_ARG(call, conv2d_norm, shift);
-    norm.t[CM_T_batch_norm_inference_mean] = *CM_ARG(call, conv2d_norm, mean);
-    norm.t[CM_T_batch_norm_inference_variance] = *CM_ARG(call, conv2d_norm, variance);
-    norm.t[CM_T_batch_norm_inference_residual] = *CM_ARG(call, conv2d_norm, residual);
+    const cm_tensor *y = CM_ARG(call, conv2d_norm, y), *scale = CM_ARG(call, conv2d_norm, scale);
+    cm_call conv = {.op = CM_OP_conv2d,
+                    .t = {*y, *CM_ARG(call, conv2d_norm, x), *CM_ARG(call, conv2d_norm, weight)},
+                    .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
+    cm_call norm = {.op = CM_OP_batch_norm_inference,
+                    .t = {*y, *y, scale[0], scale[1], scale[2], scale[3], scale[4]},
+                    .attr = call->attr};
     CM_TRY(cm_ref_conv2d(stream, &conv));
     return cm_ref_batch_norm_inference(stream, &norm);
 }

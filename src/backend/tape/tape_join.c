@@ -1,4 +1,6 @@
 /* A convolution and the constant norm behind it as one call, on tapes that do not train; the end of such a tape. */
+#include <string.h>
+
 #include "backend/tape/tape_internal.h"
 
 /* Whether no variable lies in x or is a view of it. */
@@ -27,20 +29,18 @@ static cm_tape_node *convolution_of(cm_tape *tape, cm_var x) {
     return NULL;
 }
 
-/* Both, in the place of the norm, where all it reads is known. */
+/* Both, in the place of the norm, where all it reads is known; what the norm has is under the same names. */
 static cm_tape_node joined(const cm_tape_node *conv, const cm_tape_node *norm) {
     cm_tape_node both = {.op = CM_OP_conv2d_norm, .attr = norm->attr};
-    for (int t = 0; t < CM_CALL_TENSORS; t++) both.t[t] = CM_NO_VAR;
+    for (int t = 0; t < CM_CALL_TENSORS; t++) {
+        char name[CM_OP_NAME_BYTES];
+        const int place = cm_op_tensor_place(norm->op, name, strlen(cm_op_tensor_name(both.op, t, name)));
+        both.t[t] = place < 0 ? CM_NO_VAR : norm->t[place];
+    }
     both.attr.compute = conv->attr.compute;
     both.attr.stride = conv->attr.stride;
-    both.t[CM_T_conv2d_norm_y] = norm->t[CM_T_batch_norm_inference_y];
     both.t[CM_T_conv2d_norm_x] = conv->t[CM_T_conv2d_x];
     both.t[CM_T_conv2d_norm_weight] = conv->t[CM_T_conv2d_weight];
-    both.t[CM_T_conv2d_norm_scale] = norm->t[CM_T_batch_norm_inference_scale];
-    both.t[CM_T_conv2d_norm_shift] = norm->t[CM_T_batch_norm_inference_shift];
-    both.t[CM_T_conv2d_norm_mean] = norm->t[CM_T_batch_norm_inference_mean];
-    both.t[CM_T_conv2d_norm_variance] = norm->t[CM_T_batch_norm_inference_variance];
-    both.t[CM_T_conv2d_norm_residual] = norm->t[CM_T_batch_norm_inference_residual];
     return both;
 }
 
