@@ -177,11 +177,10 @@ static cm_status by_env(cm_acting_shard *s, cm_status status) {
 static cm_status fail_observation(const cm_actor *a, int e, const float *observation) {
     int i = 0;
     while (isfinite(observation[i])) i++;
-    return cm_fail(CM_ERR_NOT_FINITE,
-                   "%s: instance %d: its observe sets number %d of %zu to %g (step %lld); bound or replace it in the "
-                   "environment",
-                   a->config.env->spec.name, e, i, observation_size(a), (double)observation[i],
-                   (long long)a->open[e].length);
+    return cm_fail(
+        CM_ERR_NOT_FINITE,
+        "%s: instance %d: its observe sets number %d of %zu to %g (step %lld); bound or replace it in the environment",
+        a->config.env->spec.name, e, i, observation_size(a), (double)observation[i], (long long)a->open[e].length);
 }
 
 /* Nothing that is not finite gets into searches and the replay. */

@@ -12,10 +12,9 @@ static const char *unless_reanalysed(const void *o) {
 }
 
 const cm_option cm_agent_option_rows[] = {
-    CM_OPTION(
-        BOOL, collect, SECTION, "true", 0, 0,
-        "Act in the environment. false: learn from the games that a new run begins with (train --replay-from) and "
-        "from nothing else, which is called offline or unplugged."),
+    CM_OPTION(BOOL, collect, SECTION, "true", 0, 0,
+              "Act in the environment. false: learn from the games that a new run begins with (train --replay-from) "
+              "and from nothing else, which is called offline or unplugged."),
     CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
               "Steps that every environment acts before the next round of learning."),
     CM_OPTION(DOUBLE, temperature, SECTION, "1", 0, 100,
@@ -28,11 +27,10 @@ const cm_option cm_agent_option_rows[] = {
               "Moves of an episode after which the most visited move is played; 0: never."),
     CM_OPTION(DOUBLE, random_move_probability, SECTION, "0", 0, 1,
               "Probability that a uniformly random legal move is played in place of the search's."),
-    CM_OPTION(
-        DOUBLE, random_move_end, SECTION, "0", 0, 1,
-        "Share of the run after which there are no random moves; their probability falls linearly to 0 until then. "
-        "0: it is constant.",
-        .idle = if_no_random_moves),
+    CM_OPTION(DOUBLE, random_move_end, SECTION, "0", 0, 1,
+              "Share of the run after which there are no random moves; their probability falls linearly to 0 until "
+              "then. 0: it is constant.",
+              .idle = if_no_random_moves),
     CM_OPTION(INT, random_move_steps, SECTION, "1", 1, 1024,
               "Steps for which a random move is repeated: random pushes that last reach goals that jitter never does.",
               .idle = if_no_random_moves),

@@ -114,8 +114,7 @@ static cm_status play(const rules *m, int32_t parent, int32_t action, int32_t ch
     cm_env_outcome outcome = cm_env_step_rules(m->env, state, action, &random);
     if (memcmp(&random, &before, sizeof random) != 0) {
         return cm_fail(CM_ERR_MODEL,
-                       "%s: its moves draw random numbers; a search on true rules needs rules without "
-                       "chance",
+                       "%s: its moves draw random numbers; a search on true rules needs rules without chance",
                        m->env->spec.name);
     }
     m->ended[child] = outcome.terminated;

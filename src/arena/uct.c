@@ -175,11 +175,10 @@ cm_status cm_player_uct(const cm_env *env, const cm_match_shape *shape, int roll
     *out = NULL;
     if (env->spec.players != 2) return cm_fail(CM_ERR_INPUT, "%s: is not a game of two players", env->spec.name);
     if (env->spec.replays)
-        return cm_fail(
-            CM_ERR_INPUT,
-            "mcts: searches on the true rules, but those of %s, in Python, can only be played from the start; "
-            "take random or another run",
-            env->spec.name);
+        return cm_fail(CM_ERR_INPUT,
+                       "mcts: searches on the true rules, but those of %s, in Python, can only be played from the "
+                       "start; take random or another run",
+                       env->spec.name);
     if (rollouts < 1 || rollouts > CM_UCT_MOST_ROLLOUTS) {
         return cm_fail(CM_ERR_INPUT, "mcts: 1 to %d rollouts per move, got %d", CM_UCT_MOST_ROLLOUTS, rollouts);
     }

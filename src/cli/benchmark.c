@@ -222,8 +222,7 @@ static void list_parts(cm_text *text) {
 
 static const cm_flag flags[] = {
     {"--network", "NAME",
-     "plain (the network of comparisons) or configured, with the observations and "
-     "actions of env_name; default plain."},
+     "plain (the network of comparisons) or configured, with the observations and actions of env_name; default plain."},
     {"--batch", "N", "Rows, roots, positions or environments; default 256."},
     {"--simulations", "N", "Simulations per search; default 50."},
     {"--actions", "N", "Actions; default 2, or those of env_name."},
@@ -253,26 +252,18 @@ const cm_command cm_command_benchmark = {
         "or to waiting for a GPU that does it. There searches of one half of the environments run while the other half "
         "moves; at_once are all in one search.\n\n"
         "graph compares updates and searches that are recorded as graphs with the same launched call by call, on a "
-        "GPU: "
-        "time of each, what recording costs, from which round on it pays, and how many launches are replayed in how "
-        "many "
-        "graphs.\n\n"
+        "GPU: time of each, what recording costs, from which round on it pays, and how many launches are replayed in "
+        "how many graphs.\n\n"
         "scaling has to be asked for. It starts 1, 2, 4 ... ranks, each with as many threads as a processor's share, "
-        "and "
-        "measures the training that is configured with each number of them: an update; an update of ranks that do not "
-        "know of each other (compute); how long gradients are summed over ranks in an update (reduce), how much of "
-        "that "
-        "comes behind the backward pass (exposed), and the share that is concurrent with it (overlap); a whole "
-        "training of "
-        "so "
-        "many updates without evaluations; sums over ranks by size, the last one of a gradient. All counts are "
-        "those of the whole run, so each of four ranks has a quarter of the batch. Efficiency is the time of one rank "
-        "over the time of these, per share of the processors used. Where there are GPUs, or with --backend cuda, each "
-        "rank takes one, N is their number unless it is given, and efficiency is per GPU; reduce is then the sum of a "
-        "gradient by itself, and exposed what an update takes more than compute. Started by mpirun or srun it measures "
-        "the ranks that it finds, "
-        "and "
-        "prints JSON.",
+        "and measures the training that is configured with each number of them: an update; an update of ranks that do "
+        "not know of each other (compute); how long gradients are summed over ranks in an update (reduce), how much of "
+        "that comes behind the backward pass (exposed), and the share that is concurrent with it (overlap); a whole "
+        "training of so many updates without evaluations; sums over ranks by size, the last one of a gradient. All "
+        "counts are those of the whole run, so each of four ranks has a quarter of the batch. Efficiency is the time "
+        "of one rank over the time of these, per share of the processors used. Where there are GPUs, or with --backend "
+        "cuda, each rank takes one, N is their number unless it is given, and efficiency is per GPU; reduce is then "
+        "the sum of a gradient by itself, and exposed what an update takes more than compute. Started by mpirun or "
+        "srun it measures the ranks that it finds, and prints JSON.",
     .list = list_parts,
     .flags = flags,
     .examples = "  cumind benchmark search --dtype bfloat16\n  cumind benchmark tree --actions 82 --json\n"

@@ -111,8 +111,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
                                               "searches_to_break_even", "launches_per_search", "graphs_per_search"};
     if (!bench->backend->kind->play) {
         return cm_fail(CM_ERR_INPUT,
-                       "benchmark graph: backend %s records nothing, what it is given runs at once; add "
-                       "--backend cuda",
+                       "benchmark graph: backend %s records nothing, what it is given runs at once; add --backend cuda",
                        bench->backend->kind->name);
     }
     CM_TRY(compare(bench, time_updates, of_updates, result));

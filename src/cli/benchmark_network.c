@@ -243,9 +243,8 @@ static cm_status open_search(search *s) {
     const cm_benchmark *b = s->bench;
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
     if (b->configuration.mcts.policy == CM_MCTS_ALPHAZERO)
-        return cm_fail(CM_ERR_INPUT,
-                       "benchmark: searches are measured on a learnt model, and policy alphazero searches on the true "
-                       "rules; add --policy muzero or gumbel_muzero");
+        return cm_fail(CM_ERR_INPUT, "benchmark: searches are measured on a learnt model, and policy alphazero "
+                                     "searches on the true rules; add --policy muzero or gumbel_muzero");
     CM_TRY(cm_mcts_check_draws(&b->configuration.mcts, b->actions, "the benchmark (--actions)"));
     CM_TRY(open_weights(b, &s->w));
     config.draws = cm_mcts_draws(&b->configuration.mcts);

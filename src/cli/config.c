@@ -61,8 +61,8 @@ static const cm_flag flags[] = {
     CM_FLAG_ENV,
     CM_FLAGS_MACHINE,
     {"--explain", "KEY",
-     "Explain one key: meaning, range, default, value and where the value comes from; of a "
-     "section such as MCTS its keys."},
+     "Explain one key: meaning, range, default, value and where the value comes from; of a section such as MCTS its "
+     "keys."},
     {"--write", "FILE",
      "Write a file for new runs: all values but those of supports that are not given, which a run fits to its task."},
     {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
@@ -72,11 +72,10 @@ const cm_command cm_command_config = {
     .name = "config",
     .about = "print the effective configuration, explain a key, or write a file",
     .positional = "[NAME]",
-    .details =
-        "NAME is an environment or a recipe, as of cumind train. Precedence: a flag, then --set, then the file or "
-        "the recipe, then the default. What is printed has all values, also of the supports "
-        "(keys such as value_support_max) that a run fits to its task where they are not given; --write leaves "
-        "those out. A configuration whose environment does not exist is neither shown nor written.",
+    .details = "NAME is an environment or a recipe, as of cumind train. Precedence: a flag, then --set, then the file "
+               "or the recipe, then the default. What is printed has all values, also of the supports (keys such as "
+               "value_support_max) that a run fits to its task where they are not given; --write leaves those out. A "
+               "configuration whose environment does not exist is neither shown nor written.",
     .flags = flags,
     .examples = "  cumind config catch                        # what train catch takes\n"
                 "  cumind config --explain num_simulations    # what a key means\n"

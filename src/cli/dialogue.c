@@ -282,12 +282,11 @@ static cm_status run_help(dialogue *d) {
     for (const command *c = commands; c->name; c++) cm_text_add(&out, "  %-5s %s  %s\n", c->name, c->letter, c->about);
     print(&out);
     if (!d->game->analyser) return CM_OK;
-    say(d,
-        has_two_players(d)
-            ? "In tables, visits are the simulations through a move. Q is what the move is worth to the player who "
-              "makes it: +1 is a win, -1 a loss. Prior is the network's guess before any search."
-            : "In tables, visits are the simulations through a move. Q is the return to come. Prior is the network's "
-              "guess before any search.");
+    say(d, has_two_players(d)
+               ? "In tables, visits are the simulations through a move. Q is what the move is worth to the player who "
+                 "makes it: +1 is a win, -1 a loss. Prior is the network's guess before any search."
+               : "In tables, visits are the simulations through a move. Q is the return to come. Prior is the "
+                 "network's guess before any search.");
     return CM_OK;
 }
 

@@ -210,11 +210,9 @@ const cm_command cm_command_doctor = {
     .name = "doctor",
     .about = "check that this machine can train",
     .positional = "",
-    .details =
-        "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then trains for "
-        "a second in a "
-        "temporary folder. Exit status 0 only if all is well; a machine without a GPU is well, too, and its line "
-        "says what is missing.",
+    .details = "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
+               "trains for a second in a temporary folder. Exit status 0 only if all is well; a machine without a GPU "
+               "is well, too, and its line says what is missing.",
     .flags = flags,
     .examples = "",
     .run = run_doctor,

@@ -187,17 +187,16 @@ const cm_command cm_command_eval = {
     .name = "eval",
     .about = "evaluate a run greedily",
     .positional = "",
-    .details =
-        "Plays episodes without noise and prints mean, sample standard deviation and the 95 % interval of the mean "
-        "return. In a game of two players the agent meets one that moves at random, going first in every other "
-        "episode.\n"
-        "With --opponent, --games or --save-games: games against an opponent, by whom and how they were won, drawn and "
-        "lost. Against perfect, also the share of the agent's moves that keep the exact value of the position, by "
-        "thirds of the longest game, and the same of its choices: positions with at least two legal moves of which at "
-        "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
-        "best checkpoint, or its latest if none was evaluated.\n"
-        "Ctrl-C prints what the episodes, games, lines or positions say that have ended, and the exit status is 130; a "
-        "second one ends at once.",
+    .details = "Plays episodes without noise and prints mean, sample standard deviation and the 95 % interval of the "
+               "mean return. In a game of two players the agent meets one that moves at random, going first in every "
+               "other episode.\n"
+               "With --opponent, --games or --save-games: games against an opponent, by whom and how they were won, "
+               "drawn and lost. Against perfect, also the share of the agent's moves that keep the exact value of the "
+               "position, by thirds of the longest game, and the same of its choices: positions with at least two "
+               "legal moves of which at least one loses value. --simulations and --set also concern another run as "
+               "opponent, which plays with its best checkpoint, or its latest if none was evaluated.\n"
+               "Ctrl-C prints what the episodes, games, lines or positions say that have ended, and the exit status is "
+               "130; a second one ends at once.",
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100\n"
                 "  cumind eval --run X --opponent random    # is it better than random play?\n"

@@ -308,14 +308,12 @@ const cm_command cm_command_ladder = {
     .name = "ladder",
     .about = "rate runs by games against each other",
     .positional = "RUN...",
-    .details =
-        "Every player meets every other, each moving first in half of the games, greedily and with its best "
-        "checkpoint (the latest, if none was evaluated); a folder stands for all runs below it. The ratings are those "
-        "of highest likelihood under the "
-        "model "
-        "of Bradley and Terry, a draw being half a point to each, with 95 % intervals from the Fisher information; "
-        "their mean is 0. Where somebody has won or lost everything, so that no finite ratings explain the scores, a "
-        "drawn game is added to every pairing. Ctrl-C rates by the games that have ended, and the exit status is 130.",
+    .details = "Every player meets every other, each moving first in half of the games, greedily and with its best "
+               "checkpoint (the latest, if none was evaluated); a folder stands for all runs below it. The ratings are "
+               "those of highest likelihood under the model of Bradley and Terry, a draw being half a point to each, "
+               "with 95 % intervals from the Fisher information; their mean is 0. Where somebody has won or lost "
+               "everything, so that no finite ratings explain the scores, a drawn game is added to every pairing. "
+               "Ctrl-C rates by the games that have ended, and the exit status is 130.",
     .flags = flags,
     .examples = "  cumind ladder runs/* --include random --include mcts:400 --svg ladder.svg\n",
     .run = run_ladder,

@@ -238,15 +238,12 @@ const cm_command cm_command_play = {
     .name = "play",
     .about = "play against an agent, or watch it play",
     .positional = "",
-    .details =
-        "Draws every position as text, and in games of two players the moves that the agent considered for its last "
-        "one: visits of the search, Q (what a move is worth to who makes it: +1 is a win, -1 a loss), prior (the "
-        "network's policy).\n"
-        "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the agent "
-        "would "
-        "play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In games of one the agent "
-        "is "
-        "watched; --human only lets you decide its moves.",
+    .details = "Draws every position as text, and in games of two players the moves that the agent considered for its "
+               "last one: visits of the search, Q (what a move is worth to who makes it: +1 is a win, -1 a loss), "
+               "prior (the network's policy).\n"
+               "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the "
+               "agent would play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In "
+               "games of one the agent is watched; --human only lets you decide its moves.",
     .flags = flags,
     .examples = "  cumind play --run RUN                 # against the agent, or watching it\n"
                 "  cumind play --run RUN --human second --simulations 400\n"

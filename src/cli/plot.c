@@ -127,8 +127,7 @@ const cm_command cm_command_plot = {
         "Of one run the returns of self-play and of greedy evaluations. Of several the evaluations of each, or the "
         "returns of self-play where one has none; the loss where there are no returns. A folder that holds several "
         "runs, say of several seeds, is their mean, with the range from the lowest to the highest. Between its points "
-        "a run counts as a "
-        "straight line, behind its end not at all: a table says then of how many the mean is.",
+        "a run counts as a straight line, behind its end not at all: a table says then of how many the mean is.",
     .list = list_metrics,
     .flags = flags,
     .examples = "  cumind plot                                   # the newest run\n"

@@ -428,12 +428,11 @@ const cm_command cm_command_runs = {
     .name = "runs",
     .about = "list the runs below folders",
     .positional = "[DIR...]",
-    .details =
-        "Without DIR the folder that the configuration calls checkpoint_root_dir. Runs are looked for in the folder "
-        "itself and down to three folders below it; a link below it is looked at only where it is one. Of each: "
-        "when it was begun and how long it took, the last mean return of self-play, that of the final evaluation, and "
-        "the goal; its state is training, where a process is at it, unfinished or finished. A narrow terminal has the "
-        "first and the last of it; a pipe has all, a word for each column.",
+    .details = "Without DIR the folder that the configuration calls checkpoint_root_dir. Runs are looked for in the "
+               "folder itself and down to three folders below it; a link below it is looked at only where it is one. "
+               "Of each: when it was begun and how long it took, the last mean return of self-play, that of the final "
+               "evaluation, and the goal; its state is training, where a process is at it, unfinished or finished. A "
+               "narrow terminal has the first and the last of it; a pipe has all, a word for each column.",
     .flags = flags,
     .examples = "  cumind runs\n"
                 "  cumind runs checkpoints experiments ./mine\n",

@@ -93,15 +93,12 @@ const cm_command cm_command_search = {
     .positional = "",
     .details =
         "With --positions, searches the position at the end of every game of a file, without noise, and shows the "
-        "board "
-        "and the moves by visits: Q and value are seen by the player to move, the prior is the network's policy.\n"
+        "board and the moves by visits: Q and value are seen by the player to move, the prior is the network's "
+        "policy.\n"
         "With --json a line is an object {moves (names as numbers), to_play, legal, prior, visits, q, value, action} "
-        "whose arrays are "
-        "over "
-        "all actions: legal 0 or 1; q 0 where there were no visits; action null after the end of a game. Where actions "
-        "are drawn (num_sampled_actions) the prior is their share of the draws, 0 for those that were not. A line that "
-        "is "
-        "not a legal game gets {moves, error}, and the exit status is 1 at the end.\n"
+        "whose arrays are over all actions: legal 0 or 1; q 0 where there were no visits; action null after the end of "
+        "a game. Where actions are drawn (num_sampled_actions) the prior is their share of the draws, 0 for those that "
+        "were not. A line that is not a legal game gets {moves, error}, and the exit status is 1 at the end.\n"
         "Ctrl-C ends a search where it is: its positions are answered by the simulations so far (a member interrupted "
         "in JSON), and the exit status is 130; a second one ends at once.\n"
         "With --case, runs a reference case of the search and prints the finished tree, or checks it.",

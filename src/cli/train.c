@@ -168,8 +168,7 @@ static cm_status check_changes(const cm_config *before, const cm_config *after) 
     if (first)
         status =
             cm_fail(CM_ERR_INPUT,
-                    "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run%s, or "
-                    "leave it",
+                    "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run%s, or leave it",
                     first->origin, first->section, first->key, first->before, first->after, cm_run_carry_advice(carry));
     free(differences);
     return status;
@@ -401,34 +400,28 @@ const cm_command cm_command_train = {
     .name = "train",
     .about = "train an agent",
     .positional = "[NAME]",
-    .details =
-        "NAME is an environment (cumind environments lists them; ./grid.py, gymnasium:LunarLander-v3) or a recipe. An "
-        "environment that is named here, by --env or by --set env_name=NAME is trained with its recipe, where there is "
-        "one and no --config; what --set gives counts above it.\n\n"
-        "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
-        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands with it. --time "
-        "alone "
-        "is a length, too, and schedules such as the learning rate's then follow the clock. "
-        "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
-        "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU break off what is "
-        "going on, an update in its midst too, and save, and the exit status is 0; --resume makes the rest, to the "
-        "same "
-        "bits. That takes less than two seconds, ten where an environment hangs; only a checkpoint that takes longer "
-        "is "
-        "waited for. A run that has not begun yet is given up: its folder goes, and the exit status is 130. A second "
-        "SIGINT or SIGTERM ends at once, with 130 or 143.\n\n"
-        "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
-        "the "
-        "unbroken run.\n\n"
-        "A checkpoint that is damaged is not gone on with, unless by --drop-damaged: where files of the replay are, "
-        "without "
-        "their episodes; where others are, from the newest checkpoint that has those whole.\n\n"
-        "--seeds trains as many at once as there are processors for their threads, each in a process on its share of "
-        "processors and memory: where one ends the next begins on its share, and those that run keep theirs; on a GPU, "
-        "or with --trace, one after another. Ctrl-Z stops all, and they go on together. Every run is the one that its "
-        "seed gives alone.\n\n"
-        "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for --updates "
-        "N.",
+    .details = "NAME is an environment (cumind environments lists them; ./grid.py, gymnasium:LunarLander-v3) or a "
+               "recipe. An environment that is named here, by --env or by --set env_name=NAME is trained with its "
+               "recipe, where there is one and no --config; what --set gives counts above it.\n\n"
+               "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach "
+               "the goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands with "
+               "it. --time alone is a length, too, and schedules such as the learning rate's then follow the clock. "
+               "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
+               "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU break off what is going on, an update in its "
+               "midst too, and save, and the exit status is 0; --resume makes the rest, to the same bits. That takes "
+               "less than two seconds, ten where an environment hangs; only a checkpoint that takes longer is waited "
+               "for. A run that has not begun yet is given up: its folder goes, and the exit status is 130. A second "
+               "SIGINT or SIGTERM ends at once, with 130 or 143.\n\n"
+               "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one "
+               "it is the unbroken run.\n\n"
+               "A checkpoint that is damaged is not gone on with, unless by --drop-damaged: where files of the replay "
+               "are, without their episodes; where others are, from the newest checkpoint that has those whole.\n\n"
+               "--seeds trains as many at once as there are processors for their threads, each in a process on its "
+               "share of processors and memory: where one ends the next begins on its share, and those that run keep "
+               "theirs; on a GPU, or with --trace, one after another. Ctrl-Z stops all, and they go on together. Every "
+               "run is the one that its seed gives alone.\n\n"
+               "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for "
+               "--updates N.",
     .list = list_resumable,
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"

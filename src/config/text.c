@@ -185,8 +185,7 @@ static void print_section(FILE *out, const cm_config *config, int first) {
 
 static void print_groups(FILE *out, const cm_config *config) {
     fputs("\n## Alternatives\n\nThe keys of a line are ways to say one thing. Those given with the highest precedence "
-          "count; "
-          "the others become 0.\n\n",
+          "count; the others become 0.\n\n",
           out);
     for (int i = 0; i < config->count; i++) {
         const char *group = config->entry[i].row->group;
@@ -202,23 +201,21 @@ cm_status cm_config_manual(const cm_config *config, char **text) {
     FILE *out;
     size_t size;
     CM_TRY(begin_text(text, &size, &out));
-    fputs(
-        "# Configuration\n\n"
-        "This page is generated from the option rows of the program (`make docs`); do not edit it.\n\n"
-        "A value comes from, in this order: a flag of its own (`--seed 3`), `--set Section.key=value`, the file or "
-        "the recipe (`--config`), the default. The file is JSON, one object per section; CuMind's `configuration.json` "
-        "is accepted as it is. `cumind config` prints the effective configuration, `cumind config --explain KEY` one "
-        "key with the origin of its value.\n\n"
-        "Recipes are the files of `configs/`, tuned for one environment each. They are part of the program and are "
-        "found by name from any folder: `--config catch`; what has a / in it or .json behind it is a file. Without "
-        "`--config`, an environment that the command line names (`cumind train catch`, `--set env_name=catch`) is "
-        "trained with its recipe, and where it has none, or no environment is named, `configuration.json` here is read "
-        "if there is one. Sizes of one game share a recipe: go13 takes that of go5. `--config default` takes nothing "
-        "but the defaults. A run keeps all its values in its config.json, so --resume asks for no recipe.\n\n"
-        "Keys marked * may change when a run is resumed; the others are fixed for a run. A number far from what is "
-        "usual "
-        "is taken, with a warning.\n",
-        out);
+    fputs("# Configuration\n\n"
+          "This page is generated from the option rows of the program (`make docs`); do not edit it.\n\n"
+          "A value comes from, in this order: a flag of its own (`--seed 3`), `--set Section.key=value`, the file or "
+          "the recipe (`--config`), the default. The file is JSON, one object per section; CuMind's "
+          "`configuration.json` is accepted as it is. `cumind config` prints the effective configuration, `cumind "
+          "config --explain KEY` one key with the origin of its value.\n\n"
+          "Recipes are the files of `configs/`, tuned for one environment each. They are part of the program and are "
+          "found by name from any folder: `--config catch`; what has a / in it or .json behind it is a file. Without "
+          "`--config`, an environment that the command line names (`cumind train catch`, `--set env_name=catch`) is "
+          "trained with its recipe, and where it has none, or no environment is named, `configuration.json` here is "
+          "read if there is one. Sizes of one game share a recipe: go13 takes that of go5. `--config default` takes "
+          "nothing but the defaults. A run keeps all its values in its config.json, so --resume asks for no recipe.\n\n"
+          "Keys marked * may change when a run is resumed; the others are fixed for a run. A number far from what is "
+          "usual is taken, with a warning.\n",
+          out);
     for (int i = 0; i < config->count; i++)
         if (starts_section(config, i)) print_section(out, config, i);
     print_groups(out, config);

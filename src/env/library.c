@@ -10,12 +10,11 @@
 #include "env/python.h"
 
 static const cm_module_about about = {.build = "cc -shared -fPIC",
-                                      .needs =
-                                          "docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, say "
-                                          "where it is with --set env_name=PATH",
+                                      .needs = "docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, "
+                                               "say where it is with --set env_name=PATH",
                                       .entry = "cumind_environment",
-                                      .lacks = "end the file with the line CM_ENV_LIBRARY(row), row being its "
-                                               "cm_env_def"};
+                                      .lacks =
+                                          "end the file with the line CM_ENV_LIBRARY(row), row being its cm_env_def"};
 
 static const char ending[] = ".so";
 

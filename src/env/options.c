@@ -44,16 +44,14 @@ static const char *unless_python(const void *options) {
 const cm_option cm_env_option_rows[] = {
     CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0,
               "What is played; cumind environments lists the names. The path of a file of your own, ./grid.so (a "
-              "library in C) "
-              "or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's gymnasium knows "
-              "(docs/ADDING_AN_ENVIRONMENT.md).",
+              "library in C) or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's "
+              "gymnasium knows (docs/ADDING_AN_ENVIRONMENT.md).",
               .alias = "env|environment|env_id|game|task"),
     CM_OPTION(INT, action_space_size, SECTION, "0", 0, CM_ENV_MAX_COMBINATIONS,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
-    CM_OPTION(
-        SHAPE, observation_shape, SECTION, "[]", 1, 65536,
-        "Shape of an observation, [features] or [height, width, channels]; empty: as the environment says. Another "
-        "shape than the environment's is an error."),
+    CM_OPTION(SHAPE, observation_shape, SECTION, "[]", 1, 65536,
+              "Shape of an observation, [features] or [height, width, channels]; empty: as the environment says. "
+              "Another shape than the environment's is an error."),
     CM_OPTION(INT, num_envs, SECTION, "32", 1, 65536, "Environments that are played at once, over all ranks.",
               .alias = "n_envs|envs|num_actors"),
     CM_OPTION(INT, board_size, SECTION, "0", 0, 19,

@@ -244,9 +244,8 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
         return cm_fail(CM_ERR_INPUT, "its describe sets observation_unit to %g; must be above 0, or 0 for none",
                        (double)spec->observation_unit);
     if (spec->max_plies == 0 && spec->chance_outcomes == 0)
-        return cm_fail(CM_ERR_INPUT,
-                       "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
-                       "exceeds: an agent that never reached the end would play on for ever");
+        return cm_fail(CM_ERR_INPUT, "its describe sets neither max_steps, a time limit, nor max_plies, which no "
+                                     "episode exceeds: an agent that never reached the end would play on for ever");
     CM_TRY(check_combinations(def, spec));
     return check_functions(def, spec);
 }

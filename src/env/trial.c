@@ -192,10 +192,9 @@ static cm_status check_names(const cm_env *env) {
 
 /* Randomness from elsewhere would make runs that nobody can repeat. */
 static cm_status fail_twin(const trial *t) {
-    const char *python =
-        "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium, and keep what changes "
-        "in self, as the class and the module are shared by all episodes; if a reset leaves something "
-        "of the last episode, --set reusable=false gives each one an object of its own";
+    const char *python = "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium, and keep what "
+                         "changes in self, as the class and the module are shared by all episodes; if a reset leaves "
+                         "something of the last episode, --set reusable=false gives each one an object of its own";
     return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): %s", t->env->spec.name,
                    t->step,
                    t->env->params.python ? python : "draw from `random` alone, and keep what changes in the state");
@@ -292,10 +291,10 @@ static cm_status check_chance(trial *t, int action) {
         return cm_fail(CM_ERR_INPUT, "%s: its chance_weights writes more than %d outcomes", spec->name, outcomes);
     for (int i = 0; i < outcomes; i++) {
         if (!(t->weights[i] >= 0.0f))
-            return cm_fail(CM_ERR_INPUT,
-                           "%s: its chance_weights leaves outcome %d of %d out, or sets it to %g (step %d); must be a "
-                           "probability",
-                           spec->name, i, outcomes, (double)t->weights[i], t->step);
+            return cm_fail(
+                CM_ERR_INPUT,
+                "%s: its chance_weights leaves outcome %d of %d out, or sets it to %g (step %d); must be a probability",
+                spec->name, i, outcomes, (double)t->weights[i], t->step);
         sum += (double)t->weights[i];
     }
     if (fabs(sum - 1.0) > 1e-3)
@@ -397,11 +396,10 @@ static cm_status compare_observations(trial *t, int symmetry) {
         const int there = t->cells[i / each] * each + i % each;
         const double number = (double)t->observation[i], image = (double)t->other[there];
         if (differ(number, image))
-            return cm_fail(
-                CM_ERR_INPUT,
-                "%s: its symmetry %d does not fit its rules (step %d): number %d of the observation is %g, but "
-                "its image, number %d after the images of the actions, is %g",
-                spec->name, symmetry, t->step, i, number, there, image);
+            return cm_fail(CM_ERR_INPUT,
+                           "%s: its symmetry %d does not fit its rules (step %d): number %d of the observation is %g, "
+                           "but its image, number %d after the images of the actions, is %g",
+                           spec->name, symmetry, t->step, i, number, there, image);
     }
     return CM_OK;
 }
@@ -411,10 +409,10 @@ static cm_status compare_masks(trial *t, int symmetry) {
     cm_env_legal(t->env, t->twin, t->image);
     for (int a = 0; a < t->env->spec.actions; a++)
         if (t->mask[a] != t->image[t->actions[a]])
-            return cm_fail(CM_ERR_INPUT,
-                           "%s: its symmetry %d does not fit its rules (step %d): action %d is %s, its image, action "
-                           "%d, is not",
-                           t->env->spec.name, symmetry, t->step, a, t->mask[a] ? "legal" : "illegal", t->actions[a]);
+            return cm_fail(
+                CM_ERR_INPUT,
+                "%s: its symmetry %d does not fit its rules (step %d): action %d is %s, its image, action %d, is not",
+                t->env->spec.name, symmetry, t->step, a, t->mask[a] ? "legal" : "illegal", t->actions[a]);
     return CM_OK;
 }
 

@@ -480,8 +480,7 @@ static cm_status check_states(const cm_vector_env *vector) {
 static cm_status fail_size(const cm_vector_env *vector, size_t size, size_t expected) {
     return cm_fail(
         CM_ERR_INPUT,
-        "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or "
-        "of cumind",
+        "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or of cumind",
         vector->env.spec.name, size, expected);
 }
 

@@ -77,12 +77,11 @@ const cm_option cm_mcts_option_rows[] = {
               .idle = if_gumbel),
     CM_OPTION(DOUBLE, exploration_fraction, SECTION, "0.25", 0, 1,
               "Share of the root noise in the root prior while training; 0: no noise.", .idle = if_gumbel),
-    CM_OPTION(
-        ENUM, policy, SECTION, "muzero", 0, 0,
-        "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and many "
-        "actions. stochastic_muzero: with chance nodes. alphazero: the true rules of the game as the model, with legal "
-        "moves and exact ends at every node; the network predicts policy and value only.",
-        .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero", .alias = "algo|algorithm|agent"),
+    CM_OPTION(ENUM, policy, SECTION, "muzero", 0, 0,
+              "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and "
+              "many actions. stochastic_muzero: with chance nodes. alphazero: the true rules of the game as the model, "
+              "with legal moves and exact ends at every node; the network predicts policy and value only.",
+              .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero", .alias = "algo|algorithm|agent"),
     CM_OPTION(ENUM, selection, SECTION, "auto", 0, 0,
               "How policy alphazero selects moves: puct, or gumbel as in gumbel_muzero; auto: puct.",
               .choices = "auto|puct|gumbel", .idle = unless_alphazero),
@@ -113,12 +112,11 @@ const cm_option cm_mcts_option_rows[] = {
               .idle = unless_gumbel),
     CM_OPTION(DOUBLE, gumbel_scale, SECTION, "1", 0, 1000,
               "Size of the Gumbel noise while training; evaluation has none.", .usual = {0, 10}, .idle = unless_gumbel),
-    CM_OPTION(
-        INT, num_sampled_actions, SECTION, "0", 0, 1024,
-        "Sampled MuZero: at every node so many actions are drawn by the policy, and the search chooses among those "
-        "that came. For tasks with many actions, such as finely divided continuous ones; 0: all are searched, of more "
-        "than 1024 actions 32 are drawn.",
-        .idle = unless_drawn),
+    CM_OPTION(INT, num_sampled_actions, SECTION, "0", 0, 1024,
+              "Sampled MuZero: at every node so many actions are drawn by the policy, and the search chooses among "
+              "those that came. For tasks with many actions, such as finely divided continuous ones; 0: all are "
+              "searched, of more than 1024 actions 32 are drawn.",
+              .idle = unless_drawn),
     CM_OPTION(INT, max_depth, SECTION, "0", 0, 65536, "Most moves that a simulation looks ahead; 0: no limit."),
 };
 const int cm_mcts_option_count = sizeof cm_mcts_option_rows / sizeof *cm_mcts_option_rows;

@@ -36,11 +36,10 @@ const cm_option cm_network_option_rows[] = {
               "Layers (family cumind on vectors) or residual blocks (family cumind on images, resnet).",
               .idle = if_mlp),
     CM_OPTION(INT, conv_channels, SECTION, "32", 0, 4096, "Channels of the convolutions.", .idle = if_mlp),
-    CM_OPTION(
-        ENUM, downsample, SECTION, "auto", 0, 0,
-        "Family resnet: the representation first makes a picture smaller, 64 x 64 to 8 x 8 and 84 x 84 or 96 x 96 to "
-        "6 x 6, so that states and searches stay small. auto: from 32 x 32 on.",
-        .choices = "auto|on|off", .idle = unless_resnet),
+    CM_OPTION(ENUM, downsample, SECTION, "auto", 0, 0,
+              "Family resnet: the representation first makes a picture smaller, 64 x 64 to 8 x 8 and 84 x 84 or 96 x "
+              "96 to 6 x 6, so that states and searches stay small. auto: from 32 x 32 on.",
+              .choices = "auto|on|off", .idle = unless_resnet),
     CM_OPTION(ENUM, family, SECTION, "mlp", 0, 0,
               "mlp: fully connected, for observations that are vectors or small boards. resnet: residual blocks of "
               "convolutions, for boards and pictures. cumind: the networks of the original CuMind, scalar heads, no "
@@ -48,9 +47,9 @@ const cm_option cm_network_option_rows[] = {
               .choices = "cumind|mlp|resnet"),
     CM_OPTION(
         ENUM, preset, SECTION, "small", 0, 0,
-        "Sets family, body, norm, state_norm, residual_dynamics, trunk_layers, head_hidden and the supports "
-        "together; a key that is given with it, or with higher precedence, wins. plain: the network of speed "
-        "comparisons. small: the same with layer norm, min-max state and supports of 41 atoms. none: leaves all alone.",
+        "Sets family, body, norm, state_norm, residual_dynamics, trunk_layers, head_hidden and the supports together; "
+        "a key that is given with it, or with higher precedence, wins. plain: the network of speed comparisons. small: "
+        "the same with layer norm, min-max state and supports of 41 atoms. none: leaves all alone.",
         .choices = "none|plain|small"),
     CM_OPTION(ENUM, body, SECTION, "plain", 0, 0, "Layers of representation and transition in family mlp.",
               .choices = "plain|gelu_layernorm", .idle = unless_mlp),
@@ -87,8 +86,7 @@ const cm_option cm_network_option_rows[] = {
     CM_OPTION(
         INT, value_support_size, SECTION, "41", 1, 4096,
         "Atoms of the value head; 1: one output, squared error and no transform. Where none of these three keys is "
-        "given (nor preset plain), a run widens the support to what the rewards of the task ask for "
-        "(docs/TUNING.md).",
+        "given (nor preset plain), a run widens the support to what the rewards of the task ask for (docs/TUNING.md).",
         .flags = CM_OPTION_FITTED),
     CM_OPTION(DOUBLE, reward_support_min, SECTION, "-20", -1e6, 1e6, "Lowest atom of the reward head.",
               .flags = CM_OPTION_FITTED),
@@ -99,10 +97,9 @@ const cm_option cm_network_option_rows[] = {
               .flags = CM_OPTION_FITTED),
     CM_OPTION(BOOL, value_transform, SECTION, "true", 0, 0,
               "Values and rewards pass h(x) = sign(x) (sqrt(|x| + 1) - 1) + 0.001 x before they meet their supports."),
-    CM_OPTION(
-        BOOL, value_prefix, SECTION, "false", 0, 0,
-        "EfficientZero: the reward head predicts the sum of the rewards since the last horizon, by an LSTM over the "
-        "states on the way there; a search takes the differences. Families mlp and resnet."),
+    CM_OPTION(BOOL, value_prefix, SECTION, "false", 0, 0,
+              "EfficientZero: the reward head predicts the sum of the rewards since the last horizon, by an LSTM over "
+              "the states on the way there; a search takes the differences. Families mlp and resnet."),
     CM_OPTION(
         INT, value_prefix_horizon, SECTION, "5", 1, 1024,
         "Steps after which that sum and the LSTM start again, in the unroll and in the search. Where num_unroll_steps "

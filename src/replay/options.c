@@ -28,20 +28,17 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(DOUBLE, per_epsilon, "Memory", "1e-06", 0, 1, "Added to every priority.", .idle = unless_prioritized),
     CM_OPTION(DOUBLE, per_beta, "Memory", "0.4", 0, 1,
               "How much the weights make up for priorities at the start of a run.", .idle = unless_prioritized),
-    CM_OPTION(
-        INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
-        "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind. An episode of more than "
-        "memory_steps / num_envs steps, and than 1000, is kept in segments.",
-        .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
+    CM_OPTION(INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
+              "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind. An episode of more "
+              "than memory_steps / num_envs steps, and than 1000, is kept in segments.",
+              .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
-    CM_OPTION(
-        INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT,
-        "Steps that the first update waits for; those that can be drawn count: all of finished episodes, and all but "
-        "the last td_steps of each under way, or with memory_capacity none of it. A memory that is full with fewer is "
-        "learnt from all the same; so with "
-        "the episodes of the other keys.",
-        .group = "ready"),
+    CM_OPTION(INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT,
+              "Steps that the first update waits for; those that can be drawn count: all of finished episodes, and all "
+              "but the last td_steps of each under way, or with memory_capacity none of it. A memory that is full with "
+              "fewer is learnt from all the same; so with the episodes of the other keys.",
+              .group = "ready"),
     CM_OPTION(BOOL, prioritized, "Memory", "false", 0, 0,
               "Draw positions by their last error in value, corrected by weights, in place of uniformly."),
     CM_OPTION(DOUBLE, per_beta_final, "Memory", "1", 0, 1, "What per_beta rises to, linearly, at the end of the run.",

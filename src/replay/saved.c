@@ -160,12 +160,11 @@ cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, c
     if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
         is_readable)
         return CM_OK;
-    return cm_fail(
-        CM_ERR_INPUT,
-        "%s: of observations of %u elements (type %u) and %u actions; the replay has %d (type %d) and %d: it is "
-        "of another task",
-        name, frame->observation_size, frame->observation_type, frame->actions, c->observation_size,
-        (int)observation_type(replay), c->actions);
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: of observations of %u elements (type %u) and %u actions; the replay has %d (type %d) and %d: "
+                   "it is of another task",
+                   name, frame->observation_size, frame->observation_type, frame->actions, c->observation_size,
+                   (int)observation_type(replay), c->actions);
 }
 
 cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b) {

@@ -156,8 +156,7 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
     uint64_t budget = config->bytes > 0 ? config->bytes : UINT64_MAX;
     if (config->bytes == 0 && useful > (double)high)
         return cm_fail(CM_ERR_INPUT,
-                       "replay: without a limit in bytes it needs one in steps or episodes that fits into "
-                       "2^31 rows");
+                       "replay: without a limit in bytes it needs one in steps or episodes that fits into 2^31 rows");
     if (useful < (double)high) high = (int64_t)useful;
     if (high < low) high = low;
     uint64_t least = measure(config, (int32_t)low, out);

@@ -36,12 +36,11 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, env_steps, "Training", "15872", 0, MAX_INT,
               "The run ends after so many steps of all environments together; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit", .alias = "steps|total_steps|timesteps|total_timesteps"),
-    CM_OPTION(
-        DOUBLE, time_limit, "Training", "0", 0, 1e9,
-        "The run ends after so many seconds of a process: acting and learning early enough for the evaluations "
-        "that end it, in the midst of an iteration, too; 0: no such limit. One in a file gives way to a length on "
-        "the command line.",
-        .flags = CM_OPTION_RESUME),
+    CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9,
+              "The run ends after so many seconds of a process: acting and learning early enough for the evaluations "
+              "that end it, in the midst of an iteration, too; 0: no such limit. One in a file gives way to a length "
+              "on the command line.",
+              .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, checkpoint_updates, "Training", "1000", 0, MAX_INT,
               "Updates between checkpoints; 0: none of this kind. There is always one at the end.",
               .flags = CM_OPTION_RESUME, .group = "checkpoint"),
@@ -61,25 +60,22 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
               "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(
-        STRING, evaluation_opponent, "Evaluation", "random", 1, 0,
-        "Whom the agent meets there in a game of two: random, mcts:N (plain tree search with N random rollouts per "
-        "move) or perfect (games with a solver; it takes minutes for the first moves of Connect4)."),
-    CM_OPTION(
-        BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
-        "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
-        "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
-        "with more precedence than this; on the command line both count.",
-        .flags = CM_OPTION_RESUME, .idle = if_never_at_goal),
+    CM_OPTION(STRING, evaluation_opponent, "Evaluation", "random", 1, 0,
+              "Whom the agent meets there in a game of two: random, mcts:N (plain tree search with N random rollouts "
+              "per move) or perfect (games with a solver; it takes minutes for the first moves of Connect4)."),
+    CM_OPTION(BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
+              "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 "
+              "% interval above it. An environment without a goal runs to its limit, and so does a run whose length is "
+              "given with more precedence than this; on the command line both count.",
+              .flags = CM_OPTION_RESUME, .idle = if_never_at_goal),
     CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
               "Mean return that is the goal; null: the threshold of the environment.",
               .flags = CM_OPTION_RESUME | CM_OPTION_NULL, .idle = if_no_goal),
 
-    CM_OPTION(
-        ENUM, model_dtype, "Data Types", "float32", 0, 0,
-        "Precision of matrix work: bfloat16 is faster where the processor has it; sums, losses and parameters stay in "
-        "float32. float16, with dynamic loss scaling, is for GPUs.",
-        .choices = "float32|float16|bfloat16"),
+    CM_OPTION(ENUM, model_dtype, "Data Types", "float32", 0, 0,
+              "Precision of matrix work: bfloat16 is faster where the processor has it; sums, losses and parameters "
+              "stay in float32. float16, with dynamic loss scaling, is for GPUs.",
+              .choices = "float32|float16|bfloat16"),
     CM_OPTION(ENUM, action_dtype, "Data Types", "int32", 0, 0, "Kept for CuMind's files; actions are stored as int32.",
               .choices = "int32|int64", .idle = always_int32),
     CM_OPTION(ENUM, target_dtype, "Data Types", "float32", 0, 0,
@@ -98,11 +94,10 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
               "Bytes that a run may plan for, of main memory and of a GPU's each; 0: what the machine has.",
               .flags = CM_OPTION_RESUME),
-    CM_OPTION(
-        DOUBLE, rank_timeout, "Device", "60", 1, 86400,
-        "Seconds from the last sign of life of a rank to the end of a run of several ranks; from 10 on it is kept "
-        "also where a machine is cut off.",
-        .flags = CM_OPTION_RESUME),
+    CM_OPTION(DOUBLE, rank_timeout, "Device", "60", 1, 86400,
+              "Seconds from the last sign of life of a rank to the end of a run of several ranks; from 10 on it is "
+              "kept also where a machine is cut off.",
+              .flags = CM_OPTION_RESUME),
     CM_OPTION(INT, rank_bucket_kib, "Device", "1024", 0, 1 << 20,
               "Least size in KiB of the pieces in which gradients are summed over ranks while the backward pass goes "
               "on; 0: in one piece behind it. Changes no result.",
@@ -115,11 +110,10 @@ const cm_option cm_run_option_rows[] = {
               .choices = "debug|info|warning|error", .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, log_interval, "Logging", "5", 0, 86400,
               "Seconds between progress lines when the output is no terminal.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(
-        INT, metrics_interval, "Logging", "1", 1, 1000000,
-        "Iterations between lines of metrics.jsonl; from the 8,192nd line on twice as many, from the 16,384th on four "
-        "times, and so on.",
-        .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT, metrics_interval, "Logging", "1", 1, 1000000,
+              "Iterations between lines of metrics.jsonl; from the 8,192nd line on twice as many, from the 16,384th on "
+              "four times, and so on.",
+              .flags = CM_OPTION_RESUME),
 
     CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT - 1, /* the next one could be read as this one */
               "All random numbers of a run follow from it: same configuration and seed, same run."),

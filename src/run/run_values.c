@@ -87,12 +87,11 @@ void cm_run_warn_of_discount(const cm_run *run) {
     const cm_env_spec *spec = &run->session->env.spec;
     const bool is_cut = spec->max_steps > 0 && !run->session->tried.ends_at_limit;
     if (!cm_run_leads(run) || spec->players > 1 || !is_cut || cm_run_options_of(run)->replay.discount < 1.0) return;
-    cm_config_warn(
-        run->config, "discount",
-        "%g with a time limit of %d steps: an episode that the limit cuts off counts as one that goes on, so "
-        "values grow for as long as the run learns: set it below 1 (such as 0.997), or let the environment "
-        "itself end its episodes",
-        cm_run_options_of(run)->replay.discount, spec->max_steps);
+    cm_config_warn(run->config, "discount",
+                   "%g with a time limit of %d steps: an episode that the limit cuts off counts as one that goes on, "
+                   "so values grow for as long as the run learns: set it below 1 (such as 0.997), or let the "
+                   "environment itself end its episodes",
+                   cm_run_options_of(run)->replay.discount, spec->max_steps);
 }
 
 /* As that of a file for another task, or the environment's own with a time limit that is too short for it. */
@@ -111,8 +110,8 @@ void cm_run_warn_of_goal(const cm_run *run) {
                        "goal_return",
                        spec->name, low, goal);
     if (goal > high)
-        cm_config_warn(run->config, key,
-                       "no episode of %s brings more than %g, so that the goal of %g is never reached: set another "
-                       "goal_return",
-                       spec->name, high, goal);
+        cm_config_warn(
+            run->config, key,
+            "no episode of %s brings more than %g, so that the goal of %g is never reached: set another goal_return",
+            spec->name, high, goal);
 }

@@ -171,8 +171,7 @@ cm_status cm_session_dtype(const cm_run_options *o, const cm_backend *backend, c
     if (backend->native[*out]) return CM_OK;
     if (*out == CM_F16) {
         return cm_fail(CM_ERR_INPUT,
-                       "Data Types.model_dtype: float16 is not possible on backend %s; use \"bfloat16\" or "
-                       "\"float32\"",
+                       "Data Types.model_dtype: float16 is not possible on backend %s; use \"bfloat16\" or \"float32\"",
                        backend->kind->name);
     }
     cm_log(CM_WARNING, "this processor has no bfloat16 instructions: matrix work is done in float32%s",

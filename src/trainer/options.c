@@ -52,18 +52,16 @@ const cm_option cm_trainer_option_rows[] = {
               .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME, .alias = "lr"),
     CM_OPTION(DOUBLE, weight_decay, SECTION, "0.0001", 0, 10, "Decoupled decay with adamw, coupled with adam and sgd.",
               .usual = {0, 0.1}, .flags = CM_OPTION_RESUME, .alias = "wd|l2"),
-    CM_OPTION(
-        INT64, target_update_frequency, SECTION, "0", 0, MAX_INT,
-        "Updates between copies of the parameters to a target network, which then gives the bootstrap values; 0: no "
-        "target network.",
-        .group = "bootstrap"),
+    CM_OPTION(INT64, target_update_frequency, SECTION, "0", 0, MAX_INT,
+              "Updates between copies of the parameters to a target network, which then gives the bootstrap values; 0: "
+              "no target network.",
+              .group = "bootstrap"),
     CM_OPTION(INT, train_frequency, SECTION, "0", 0, 1000000000,
               "One update per so many finished episodes; 0: replay_ratio or updates_per_iteration decide.",
               .group = "ratio", .idle = if_other_ratio),
     CM_OPTION(INT, chunk_rows, SECTION, "0", 0, 65536,
               "Rows of a batch that one worker unrolls at a time; 0: 64 on a CPU, all on a GPU. Batch statistics are "
-              "taken per "
-              "chunk."),
+              "taken per chunk."),
 
     CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0,
               "The optimizer. muon: orthogonalised momentum for matrices, adamw for the rest.",
@@ -110,11 +108,10 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(ENUM, policy_loss, SECTION, "ce", 0, 0,
               "Cross-entropy, or Kullback-Leibler divergence: the same gradient.", .choices = "ce|kl"),
     CM_OPTION(BOOL, mask_illegal, SECTION, "false", 0, 0, "Leave illegal actions out of the policy loss."),
-    CM_OPTION(
-        ENUM, unroll_scale, SECTION, "paper", 0, 0,
-        "Weight of the terms of unrolled steps: paper 1/K, whole 1/K on all terms, cumind 1/(K+1) on value and policy "
-        "and 1/K on reward, none 1.",
-        .choices = "paper|whole|cumind|none"),
+    CM_OPTION(ENUM, unroll_scale, SECTION, "paper", 0, 0,
+              "Weight of the terms of unrolled steps: paper 1/K, whole 1/K on all terms, cumind 1/(K+1) on value and "
+              "policy and 1/K on reward, none 1.",
+              .choices = "paper|whole|cumind|none"),
     CM_OPTION(DOUBLE, hidden_gradient_scale, SECTION, "1", 0, 1,
               "Factor on the gradient between unrolled steps; 0.5 in the paper.", .idle = if_no_hidden_scale),
     CM_OPTION(
@@ -126,11 +123,10 @@ const cm_option cm_trainer_option_rows[] = {
               "Decay per update of a moving average of the parameters; 0: none is kept."),
     CM_OPTION(BOOL, ema_acts, SECTION, "true", 0, 0, "Self-play uses the average.", .idle = if_no_ema),
     CM_OPTION(BOOL, ema_evaluates, SECTION, "true", 0, 0, "Evaluation uses the average.", .idle = if_no_ema),
-    CM_OPTION(
-        BOOL, ema_bootstraps, SECTION, "true", 0, 0,
-        "Bootstrap values come from the average, found when a batch is learnt from. Without it and without a target "
-        "network they are the values that the search found.",
-        .group = "bootstrap", .idle = if_no_ema),
+    CM_OPTION(BOOL, ema_bootstraps, SECTION, "true", 0, 0,
+              "Bootstrap values come from the average, found when a batch is learnt from. Without it and without a "
+              "target network they are the values that the search found.",
+              .group = "bootstrap", .idle = if_no_ema),
 
     CM_OPTION(DOUBLE, replay_ratio, SECTION, "32", 0, 1e6,
               "Positions trained per new step; 0: updates_per_iteration or train_frequency decide.", .group = "ratio",

@@ -78,11 +78,10 @@ cm_status cm_cuda_result(cm_cuda_device *device, int result, const char *what) {
                        device->properties.minor);
     }
     if (result == CM_CU_UNAVAILABLE) {
-        return cm_fail(
-            CM_ERR_DEVICE,
-            "%s: GPU %d (%s) is not to be had: another process holds it alone (nvidia-smi shows compute mode "
-            "and processes), or it fell off the bus",
-            what, device->ordinal, device->properties.name);
+        return cm_fail(CM_ERR_DEVICE,
+                       "%s: GPU %d (%s) is not to be had: another process holds it alone (nvidia-smi shows compute "
+                       "mode and processes), or it fell off the bus",
+                       what, device->ordinal, device->properties.name);
     }
     words(device->driver, result, said, sizeof said);
     return cm_fail(CM_ERR_DEVICE, "%s: GPU %d (%s) refused: %s", what, device->ordinal, device->properties.name, said);
