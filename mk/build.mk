@@ -127,7 +127,7 @@ $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath 
 
 # Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
 REHEARSAL := $(BUILD)/tests/rehearsal
-REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_recorded) $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
+REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_graphs) $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
     $(REHEARSAL)/lib/cumind_cuda.so
 SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared $(STAMP_FLAGS)
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
@@ -141,7 +141,7 @@ $(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/suppo
 	$(SHARED_TEST) -Wl,--version-script=mk/module.map $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%
 	@mkdir -p $(@D) && cp -f $< $@
-$(REHEARSAL)/test_recorded: $(BUILD)/tests/trainer/test_recorded
+$(REHEARSAL)/test_graphs: $(BUILD)/tests/trainer/test_graphs
 	@mkdir -p $(@D) && cp -f $< $@
 
 $(BUILD)/tests/run/test_rehearsal: | $(REHEARSED)

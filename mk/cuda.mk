@@ -129,7 +129,7 @@ $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/,cuda/ops/test_cuda_ops cuda/ops/test_cuda_planes cuda/ops/test_cuda_copies cuda/fused/test_cuda_row_pass cuda/fused/test_cuda_segments \
     test_ops_far test_ops test_nonfinite test_streams test_op_speed) \
-    $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_recorded $(BUILD)/tests/mcts/test_device_search $(addprefix $(BUILD)/tests/agent/test_,device_planner simulations searches) \
+    $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_graphs $(BUILD)/tests/mcts/test_device_search $(addprefix $(BUILD)/tests/agent/test_,device_planner simulations searches) \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)

@@ -15,8 +15,8 @@ struct cm_device_planner {
     cm_inference *inference; /* owned, like all below */
     cm_mirror discounts;     /* [R] of the transitions */
     cm_device_search *search;
-    void *whole;     /* its simulations as one launch; the backend's, NULL: they are none */
-    void *recording; /* of a whole search; the backend's */
+    void *whole; /* its simulations as one launch; the backend's, NULL: they are none */
+    void *graph; /* of a whole search; the backend's */
 };
 
 bool cm_device_planner_serves(const cm_planner_config *config) {
@@ -131,7 +131,7 @@ void cm_device_planner_close(cm_device_planner *d) {
     if (!d) return;
     if (d->is_begun)
         (void)read_span(d, cm_device_search_result_span(d->search)); /* it works on what is given back here */
-    if (d->recording) d->stream->backend->kind->forget(d->recording);
+    if (d->graph) d->stream->backend->kind->destroy_graph(d->graph);
     if (d->whole) d->stream->backend->kind->agent_kernels->destroy(d->whole);
     cm_device_search_destroy(d->search);
     cm_mirror_destroy(&d->discounts);
@@ -162,7 +162,7 @@ cm_status cm_device_planner_begin(cm_device_planner *d, const cm_roots *roots) {
     CM_TRY(cm_stream_write(d->stream, request.device, request.host, request.bytes));
     CM_TRY(cm_inference_write_root(d->inference));
     d->is_begun = true;
-    return cm_stream_record(d->stream, "search", launch_search, d, &d->recording);
+    return cm_stream_capture(d->stream, "search", launch_search, d, &d->graph);
 }
 
 cm_status cm_device_planner_end(cm_device_planner *d, const cm_roots *roots, const cm_search_result *result) {

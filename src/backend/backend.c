@@ -69,10 +69,10 @@ cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes
     return backend->kind->repack ? backend->kind->repack(backend, block, bytes, pool) : CM_OK;
 }
 
-cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording) {
+cm_status cm_stream_capture(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **graph) {
     const cm_backend *backend = stream->backend;
     if (backend->is_eager) return work(context, cm_stream_queue(stream));
-    return backend->kind->record(stream, name, work, context, recording);
+    return backend->kind->capture(stream, name, work, context, graph);
 }
 
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) {

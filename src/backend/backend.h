@@ -140,9 +140,9 @@ typedef struct cm_call_list {
     uint64_t version;
 } cm_call_list;
 
-/* What was replayed so far: recordings, and the launches in them. */
+/* What was replayed so far: graphs, and the launches in them. */
 typedef struct cm_replays {
-    uint64_t recordings, launches;
+    uint64_t graphs, launches;
 } cm_replays;
 
 struct cm_search_kernels; /* mcts/kernels.h */
@@ -185,24 +185,24 @@ typedef struct cm_backend_class {
     cm_status (*await)(void *state);
     void (*unmark)(void *state);
     /* Runs the calls in their order, those that have a lane concurrently with the others, the same ones again and
-     * again, so that they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at
-     * first, is the class's and goes with `forget`. Others look at all that the calls leave: their `work` is NULL.
-     * NULL: they are run one by one. */
-    cm_status (*play)(cm_stream *stream, const cm_call_list *calls, void **recording);
-    /* The same as part of other work, which is recorded or is not. NULL: they are run one by one. */
-    cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **recording);
-    void (*forget)(void *recording);
+     * again, so that they may be captured; what the stream is given next comes behind all of them. *graph, NULL at
+     * first, is the class's and goes with `destroy_graph`. Others look at all that the calls leave: their `work` is
+     * NULL. NULL: they are run one by one. */
+    cm_status (*replay)(cm_stream *stream, const cm_call_list *calls, void **graph);
+    /* The same as part of other work, which is captured or is not. NULL: they are run one by one. */
+    cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **graph);
+    void (*destroy_graph)(void *graph);
     /* Makes one launch of calls without lanes: *fused is the class's, goes with `unfuse`, and does by `run_fused` what
      * they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may run,
      * on numbers of rows that are written first. NULL: it never can. */
     cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **fused);
     cm_status (*run_fused)(cm_stream *stream, const cm_call_list *calls, void *fused);
     void (*unfuse)(void *fused);
-    /* Runs `work`, whose launches are the same every time, so that they may be recorded: it is not called where they
-     * are replayed. *recording as in `play`; `name` is for the log. */
-    cm_status (*record)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording);
-    cm_replays (*replays)(const cm_backend *backend); /* by `play` and `record`; NULL: there are none */
-    /* Kernels with which the trees of searches lie on the device; they need `record`. NULL: they lie on the host. */
+    /* Runs `work`, whose launches are the same every time, so that they may be captured: it is not called where they
+     * are replayed. *graph as in `replay`; `name` is for the log. */
+    cm_status (*capture)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **graph);
+    cm_replays (*replays)(const cm_backend *backend); /* by `replay` and `capture`; NULL: there are none */
+    /* Kernels with which the trees of searches lie on the device; they need `capture`. NULL: they lie on the host. */
     const struct cm_search_kernels *search_kernels;
     /* With which all simulations of such a search are one launch, unless the backend is unfused. NULL: never. */
     const struct cm_agent_kernels *agent_kernels;
@@ -214,8 +214,8 @@ struct cm_backend {
     const cm_device *device;       /* where its tensors live */
     void *state;                   /* of the class */
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
-    bool is_eager;    /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
-    bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first played */
+    bool is_eager;    /* nothing is captured: what is to be replayed runs as it is. Set before streams open */
+    bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first replayed */
     bool is_in_order; /* no call runs concurrently with others (cm_call.lane). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */
@@ -252,9 +252,9 @@ void cm_stream_close(cm_stream *stream); /* NULL is allowed */
 /* The device's own name for the stream, a cudaStream_t, for libraries that work in its order; NULL if there is none. */
 void *cm_stream_queue(const cm_stream *stream);
 
-/* Runs `work` in the order of the stream, recorded where the class can (its `record`): `recording`, `name` as there. */
-cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work work, void *context,
-                           void **recording) CM_MUST_USE;
+/* Runs `work` in the order of the stream, captured where the class can (its `capture`): `graph`, `name` as there. */
+cm_status cm_stream_capture(cm_stream *stream, const char *name, cm_stream_work work, void *context,
+                            void **graph) CM_MUST_USE;
 
 /* Copies in the order of the stream. write: host[bytes] may be changed once it returns. read: returns with the bytes in
  * host, so all that the stream was given before is done. Nothing happens where both addresses are the same. Errors:

@@ -22,7 +22,7 @@ static cm_status count_replays(const cm_backend *backend, cm_benchmark_round rou
     const cm_replays before = backend->kind->replays(backend);
     CM_TRY(round(context));
     const cm_replays after = backend->kind->replays(backend);
-    *out = (cm_replays){after.recordings - before.recordings, after.launches - before.launches};
+    *out = (cm_replays){after.graphs - before.graphs, after.launches - before.launches};
     return CM_OK;
 }
 
@@ -64,7 +64,7 @@ static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const
     cm_benchmark_put(result, keys[2], 1e6 * cost);
     cm_benchmark_put(result, keys[3], gain > 0.0 ? 2.0 + (cost > 0.0 ? cost / gain : 0.0) : -1.0);
     cm_benchmark_put(result, keys[4], (double)recorded.replays.launches);
-    cm_benchmark_put(result, keys[5], (double)recorded.replays.recordings);
+    cm_benchmark_put(result, keys[5], (double)recorded.replays.graphs);
     return CM_OK;
 }
 
@@ -109,7 +109,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
                                              "updates_to_break_even", "launches_per_update", "graphs_per_update"};
     static const char *const of_searches[] = {"us_per_search",          "us_per_search_eager", "us_to_record_search",
                                               "searches_to_break_even", "launches_per_search", "graphs_per_search"};
-    if (!bench->backend->kind->play) {
+    if (!bench->backend->kind->replay) {
         return cm_fail(CM_ERR_INPUT,
                        "benchmark graph: backend %s records nothing, what it is given runs at once; add --backend cuda",
                        bench->backend->kind->name);

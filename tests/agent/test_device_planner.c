@@ -134,7 +134,7 @@ START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
     }
     close_side(&near);
     close_side(&far);
-    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.recordings, 0);
+    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.graphs, 0);
 }
 END_TEST
 
@@ -188,11 +188,11 @@ START_TEST(an_eager_backend_records_nothing_and_gives_the_same_bits) {
     open_side(&eager, "cuda", 4, 0, params);
     eager.base.backend->is_eager = true;
     for (uint64_t i = 0; i < 3; i++) {
-        const size_t recordings = cm_far_state.recordings;
+        const size_t graphs = cm_far_state.graphs;
         run_side(&eager, &(cm_roots){.count = ROWS}, i);
-        ck_assert_uint_eq(cm_far_state.recordings, recordings);
+        ck_assert_uint_eq(cm_far_state.graphs, graphs);
         run_side(&recorded, &(cm_roots){.count = ROWS}, i);
-        ck_assert_uint_gt(cm_far_state.recordings, 0);
+        ck_assert_uint_gt(cm_far_state.graphs, 0);
         assert_same(&recorded, &eager, ROWS, 4);
         assert_same_trees(&recorded, &eager, ROWS, 4);
     }

@@ -40,7 +40,7 @@ static void do_updates(cm_comm *comm, const char *path) {
     cm_rank_need(sums > 3 * CM_RANK_UPDATES, "more than three buckets");
     cm_rank_need(cm_far_state.follows == sums + 2 * CM_RANK_UPDATES,
                  "each behind its part, the step behind all, and the batch behind its way there");
-    cm_rank_need(cm_far_state.recordings == 0, "the parts' recordings are given back");
+    cm_rank_need(cm_far_state.graphs == 0, "the parts' graphs are destroyed");
 }
 
 /* What is compared is what the device has. */

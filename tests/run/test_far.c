@@ -18,7 +18,7 @@ const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 /* All that was taken on the device is given back. */
 static void tear_down(void) {
-    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.recordings + cm_far_state.pinned, 0);
+    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.graphs + cm_far_state.pinned, 0);
     cm_test_folder_remove();
 }
 

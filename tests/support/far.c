@@ -296,16 +296,16 @@ static cm_status join_lanes(lane *l) {
 }
 
 /* What a pass promises of the calls that it plays: they are those of the last time while the version is the same. */
-typedef struct recording {
+typedef struct captured {
     uint64_t version;
     int count;
     cm_call *calls;
-} recording;
+} captured;
 
 static cm_replays replayed;
 
 static void note_replay(size_t launches) {
-    __atomic_fetch_add(&replayed.recordings, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&replayed.graphs, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&replayed.launches, launches, __ATOMIC_RELAXED);
 }
 
@@ -314,13 +314,13 @@ static cm_replays replays(const cm_backend *backend) {
     return replayed;
 }
 
-static cm_status play(cm_stream *stream, const cm_call_list *pass, void **kept) {
-    recording *r = *kept;
+static cm_status replay(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    captured *r = *kept;
     const int count = pass->count;
     const size_t bytes = (size_t)count * sizeof *pass->calls;
     if (!r) {
         *kept = r = calloc(1, sizeof *r);
-        __atomic_fetch_add(&cm_far_state.recordings, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&cm_far_state.graphs, 1, __ATOMIC_RELAXED);
         r->count = count;
         r->calls = calloc((size_t)count + 1, sizeof *r->calls);
     }
@@ -338,12 +338,12 @@ static cm_status play(cm_stream *stream, const cm_call_list *pass, void **kept) 
 }
 
 /* The work is done each time, as it comes: what is recorded is that it was there. */
-static cm_status record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
+static cm_status capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
     lane *l = stream->state;
     (void)name;
     if (!*kept) {
-        *kept = calloc(1, sizeof(recording));
-        __atomic_fetch_add(&cm_far_state.recordings, 1, __ATOMIC_RELAXED);
+        *kept = calloc(1, sizeof(captured));
+        __atomic_fetch_add(&cm_far_state.graphs, 1, __ATOMIC_RELAXED);
     }
     __atomic_fetch_add(&cm_far_state.searches, 1, __ATOMIC_RELAXED);
     CM_TRY(finish_lane(l));
@@ -355,9 +355,9 @@ static cm_status record(cm_stream *stream, const char *name, cm_stream_work laun
     return status;
 }
 
-static void forget(void *kept) {
-    recording *r = kept;
-    __atomic_fetch_sub(&cm_far_state.recordings, 1, __ATOMIC_RELAXED);
+static void destroy_graph(void *kept) {
+    captured *r = kept;
+    __atomic_fetch_sub(&cm_far_state.graphs, 1, __ATOMIC_RELAXED);
     free(r->calls);
     free(r);
 }
@@ -379,9 +379,9 @@ static const cm_backend_class far_class = {
     .follow = follow,
     .await = await,
     .unmark = unmark,
-    .play = play,
-    .forget = forget,
-    .record = record,
+    .replay = replay,
+    .destroy_graph = destroy_graph,
+    .capture = capture,
     .replays = replays,
     .search_kernels = &tree_cpu_kernels,
     .run =

@@ -19,7 +19,7 @@ typedef struct cm_far {
     size_t taken, peak; /* bytes that are out, now and at most */
     size_t blocks;      /* that are out */
     size_t copies;      /* in the order of streams */
-    size_t recordings;  /* of passes, that are kept */
+    size_t graphs;      /* of passes, that are kept */
     size_t replays;     /* plays of a pass that has not changed since the last */
     size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
     size_t changes;     /* plays of a pass whose addresses have changed since the last, the first one included */

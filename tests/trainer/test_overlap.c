@@ -164,8 +164,8 @@ START_TEST(every_in_flight_batch_has_its_own_recording_which_never_changes) {
     fixture f;
     open_fixture(&f, &o, IN_FLIGHT);
     ck_assert_int_eq(learn(&f, 0, BATCHES, &r), CM_OK);
-    ck_assert_uint_eq(cm_far_state.recordings, 2 * IN_FLIGHT); /* forward and backward */
-    ck_assert_uint_eq(cm_far_state.changes, 2 * IN_FLIGHT);    /* the first plays */
+    ck_assert_uint_eq(cm_far_state.graphs, 2 * IN_FLIGHT);  /* forward and backward */
+    ck_assert_uint_eq(cm_far_state.changes, 2 * IN_FLIGHT); /* the first plays */
     ck_assert_uint_eq(cm_far_state.replays, 2 * BATCHES - 2 * IN_FLIGHT);
     close_fixture(&f);
 }

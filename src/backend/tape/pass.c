@@ -24,10 +24,10 @@ struct cm_pass {
     int *backward_at; /* [calls of the tape + 1] where they stand in `backward`; silent ones take no place */
     patch *patches[CM_MEM_COUNT];
     int patch_count[CM_MEM_COUNT];
-    uint64_t version;   /* of the addresses in the calls */
-    void *recording[2]; /* of forward and backward; the backend's */
-    void *fused;        /* forward, as one launch; the backend's, NULL: it is none */
-    void **parts;       /* [backwards + 1] of parts of backward, by the call that they begin with */
+    uint64_t version; /* of the addresses in the calls */
+    void *graph[2];   /* of forward and backward; the backend's */
+    void *fused;      /* forward, as one launch; the backend's, NULL: it is none */
+    void **parts;     /* [backwards + 1] of parts of backward, by the call that they begin with */
 };
 
 static void count_patches(cm_pass *pass, const cm_tape_list *list) {
@@ -162,9 +162,9 @@ void cm_pass_destroy(cm_pass *pass) {
     if (!pass) return;
     for (int m = 0; m < CM_MEM_COUNT; m++) free(pass->patches[m]);
     for (int i = 0; i < 2; i++)
-        if (pass->recording[i]) pass->stream->backend->kind->forget(pass->recording[i]);
+        if (pass->graph[i]) pass->stream->backend->kind->destroy_graph(pass->graph[i]);
     for (int i = 0; pass->parts && i < pass->backwards; i++)
-        if (pass->parts[i]) pass->stream->backend->kind->forget(pass->parts[i]);
+        if (pass->parts[i]) pass->stream->backend->kind->destroy_graph(pass->parts[i]);
     if (pass->fused) pass->stream->backend->kind->unfuse(pass->fused);
     free(pass->parts);
     free(pass->forward);
@@ -201,11 +201,11 @@ static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int cou
     return CM_OK;
 }
 
-static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
+static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **graph) {
     const cm_backend_class *kind = pass->stream->backend->kind;
     const cm_call_list list = list_of(pass, calls, count);
     CM_TRY(ask_stop(pass->stream));
-    if (kind->play && !pass->stream->backend->is_eager) return kind->play(pass->stream, &list, recording);
+    if (kind->replay && !pass->stream->backend->is_eager) return kind->replay(pass->stream, &list, graph);
     return run_one_by_one(pass->stream, calls, count);
 }
 
@@ -221,20 +221,20 @@ bool cm_pass_is_fused(const cm_pass *pass) { return pass->fused != NULL; }
 
 cm_status cm_pass_forward(cm_pass *pass) {
     if (pass->fused) return run_fused(pass);
-    return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]);
+    return run_all(pass, pass->forward, pass->forwards, &pass->graph[0]);
 }
 
 cm_status cm_pass_launch(cm_pass *pass) {
     const cm_backend_class *kind = pass->stream->backend->kind;
     const cm_call_list calls = cm_pass_calls(pass);
     if (pass->fused) return run_fused(pass);
-    return kind->launch ? kind->launch(pass->stream, &calls, &pass->recording[0])
+    return kind->launch ? kind->launch(pass->stream, &calls, &pass->graph[0])
                         : run_one_by_one(pass->stream, pass->forward, pass->forwards);
 }
 
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
-    return run_all(pass, pass->backward, pass->backwards, &pass->recording[1]);
+    return run_all(pass, pass->backward, pass->backwards, &pass->graph[1]);
 }
 
 cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) {

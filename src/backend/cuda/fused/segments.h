@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Of a pass as the hooks `play` and `launch` of a class get it: one that trains, or that infers and is not one launch
+/* Of a pass as the hooks `replay` and `launch` of a class get it: one that trains, or that infers and is not one launch
  * as a whole (row_pass.h). */
 typedef struct cm_fused_segments cm_fused_segments;
 cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, cm_fused_segments **out) CM_MUST_USE;

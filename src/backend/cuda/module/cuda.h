@@ -15,7 +15,7 @@
  *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
- *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
+ *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), graphs.c (passes as
  *                   graphs), side_streams.c (side streams of a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
  * autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
@@ -90,15 +90,15 @@ void cm_cuda_ops_stream_close(cm_stream *stream);
 /* Weights in block[bytes] have changed: their 16-bit copies are to be made again before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
 
-/* ---- what play.c gives ------------------------------------------------------------------------------------------ */
+/* ---- what graphs.c gives ----------------------------------------------------------------------------------------- */
 
-/* The hooks of the class (backend.h: play, launch, record, forget). Fused segments in a pass are one launch each,
- * unless the backend was unfused when the pass was first played. */
-cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
+/* The hooks of the class (backend.h: replay, launch, capture, destroy_graph). Fused segments in a pass are one launch
+ * each, unless the backend was unfused when the pass was first replayed. */
+cm_status cm_cuda_replay(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
 cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
-cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
-                         void **kept) CM_MUST_USE;
-void cm_cuda_forget(void *kept);
+cm_status cm_cuda_capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
+                          void **kept) CM_MUST_USE;
+void cm_cuda_destroy_graph(void *kept);
 
 /* ---- what side_streams.c gives ---------------------------------------------------------------------------------- */
 

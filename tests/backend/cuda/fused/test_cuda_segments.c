@@ -21,7 +21,7 @@ static const struct {
     float tolerance; /* of the largest number of a tensor */
 } types[] = {{CM_F32, 1e-4f}, {CM_BF16, 5e-2f}, {CM_F16, 1e-2f}};
 
-/* ---- a backend that plays passes as a GPU does, but for recording them ---- */
+/* ---- a backend that runs passes as a GPU does, without capturing them ---- */
 
 static int played; /* segments */
 
@@ -30,19 +30,19 @@ static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) 
     return cm_call_run(stream, call);
 }
 
-static cm_status play(cm_stream *stream, const cm_call_list *pass, void **recording) {
-    cm_fused_segments *all = *recording;
+static cm_status replay_as_is(cm_stream *stream, const cm_call_list *pass, void **graph) {
+    cm_fused_segments *all = *graph;
     if (!all) CM_TRY(cm_fused_segments_create(stream, pass, &all));
-    *recording = all;
+    *graph = all;
     played += cm_fused_segments_count(all);
     return cm_fused_segments_run(all, stream, pass, run_one, NULL);
 }
 
-static void forget(void *recording) { cm_fused_segments_free(recording); }
+static void destroy_graph(void *graph) { cm_fused_segments_free(graph); }
 
 static cm_backend_class segmenting_class(void) {
     cm_backend_class class = cuda_cpu_class;
-    class.play = play, class.forget = forget;
+    class.replay = replay_as_is, class.destroy_graph = destroy_graph;
     return class;
 }
 

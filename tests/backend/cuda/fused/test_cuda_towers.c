@@ -462,15 +462,15 @@ static cm_status run_one(cm_stream *s, const cm_call *call, void *context) {
     return cm_call_run(s, call);
 }
 
-static cm_status play(cm_stream *s, const cm_call_list *list, void **recording) {
-    cm_fused_segments *all = *recording;
+static cm_status replay_as_is(cm_stream *s, const cm_call_list *list, void **graph) {
+    cm_fused_segments *all = *graph;
     if (!all) CM_TRY(cm_fused_segments_create(s, list, &all));
-    *recording = all;
+    *graph = all;
     segments = cm_fused_segments_count(all);
     return cm_fused_segments_run(all, s, list, run_one, NULL);
 }
 
-static void forget(void *recording) { cm_fused_segments_free(recording); }
+static void destroy_graph(void *graph) { cm_fused_segments_free(graph); }
 
 START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     cm_backend_class class = cuda_cpu_class;
@@ -478,7 +478,7 @@ START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     cm_backend cuda;
     infer_bench bench;
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
-    class.play = play, class.forget = forget;
+    class.replay = replay_as_is, class.destroy_graph = destroy_graph;
     cuda_cpu_open(&cuda);
     cuda_cpu_winner = CUDA_CPU_LAST;
     cuda.kind = &class;

@@ -69,7 +69,7 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
     cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
     without.lanes = 0;
-    late.play = play_lanes_last;
+    late.replay = play_lanes_last;
     on_side = losses = 0;
     float *one = update(_i / 2, type, &without, &count);
     ck_assert_int_eq(on_side, 0);

@@ -19,9 +19,9 @@ static float *update(cm_backend *backend, int kind, cm_dtype type, bool is_eager
 static void compare(cm_backend *backend, int kind, cm_dtype type) {
     size_t count;
     float *in_order = update(backend, kind, type, true, &count);
-    const uint64_t before = backend->kind->replays(backend).recordings;
+    const uint64_t before = backend->kind->replays(backend).graphs;
     float *replayed = update(backend, kind, type, false, &count);
-    ck_assert_uint_ge(backend->kind->replays(backend).recordings - before, UPDATES - 1);
+    ck_assert_uint_ge(backend->kind->replays(backend).graphs - before, UPDATES - 1);
     ck_assert_msg(memcmp(in_order, replayed, count * sizeof *in_order) == 0, "kind %d, %s: other bits", kind,
                   cm_dtype_name(type));
     free(in_order);

@@ -9,10 +9,10 @@
 #include "core/log.h"
 
 /* A pass is a graph, whose fused segments are one launch each. */
-typedef struct recording {
+typedef struct captured {
     cm_cuda_graph *graph;
     cm_fused_segments *segments; /* NULL: every call is launched by itself */
-} recording;
+} captured;
 
 typedef struct pass_work {
     cm_stream *stream;
@@ -36,8 +36,8 @@ static cm_status launch_all(void *context) {
     return cm_cuda_side_stream_join(w->stream, w->lanes);
 }
 
-static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, const char *name, recording **out) {
-    CM_TRY(cm_alloc(out, 1, sizeof **out, "a recording"));
+static cm_status open_captured(cm_stream *stream, const cm_call_list *calls, const char *name, captured **out) {
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a captured graph"));
     if (stream->backend->is_unfused) return CM_OK;
     CM_TRY(cm_fused_segments_create(stream, calls, &(*out)->segments));
     if (cm_cuda_of(stream)->device->log_plans && cm_fused_segments_count((*out)->segments) > 0)
@@ -47,21 +47,21 @@ static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, co
 
 enum { NAME = 96 };
 
-/* The pass's name, and its recording, which is made when it is first wanted. */
-static cm_status find_recording(cm_stream *stream, const cm_call_list *pass, char name[NAME], void **kept) {
-    recording *r = *kept;
+/* The pass's name, and its captured graph, which is made when it is first wanted. */
+static cm_status find_captured(cm_stream *stream, const cm_call_list *pass, char name[NAME], void **kept) {
+    captured *r = *kept;
     snprintf(name, NAME, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
              cm_op_name(pass->calls[pass->count - 1].op));
-    cm_status status = r ? CM_OK : open_recording(stream, pass, name, &r);
+    cm_status status = r ? CM_OK : open_captured(stream, pass, name, &r);
     *kept = r;
     return status;
 }
 
-cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) {
+cm_status cm_cuda_replay(cm_stream *stream, const cm_call_list *pass, void **kept) {
     char name[NAME];
     if (pass->count == 0) return CM_OK;
-    CM_TRY(find_recording(stream, pass, name, kept));
-    recording *r = *kept;
+    CM_TRY(find_captured(stream, pass, name, kept));
+    captured *r = *kept;
     cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
     pass_work w = {.stream = stream, .calls = pass, .segments = r->segments};
     return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
@@ -71,13 +71,13 @@ cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kep
     char name[NAME];
     if (pass->count == 0) return CM_OK;
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
-    CM_TRY(find_recording(stream, pass, name, kept));
-    pass_work w = {.stream = stream, .calls = pass, .segments = ((recording *)*kept)->segments};
+    CM_TRY(find_captured(stream, pass, name, kept));
+    pass_work w = {.stream = stream, .calls = pass, .segments = ((captured *)*kept)->segments};
     return launch_all(&w);
 }
 
-void cm_cuda_forget(void *kept) {
-    recording *r = kept;
+void cm_cuda_destroy_graph(void *kept) {
+    captured *r = kept;
     if (!r) return;
     cm_cuda_graph_destroy(r->graph);
     cm_fused_segments_free(r->segments);
@@ -95,11 +95,11 @@ static cm_status launch_recorded(void *context) {
     return r->work(r->context, r->queue);
 }
 
-cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
+cm_status cm_cuda_capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
     cm_cuda_key key = {.name = name};
     recorded w = {launches, context, cm_ops_queue(stream)};
-    recording *r = *kept;
-    if (!r) CM_TRY(cm_alloc(&r, 1, sizeof *r, "a recording"));
+    captured *r = *kept;
+    if (!r) CM_TRY(cm_alloc(&r, 1, sizeof *r, "a captured graph"));
     *kept = r;
     return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_recorded, &w, &r->graph);
 }
