@@ -67,7 +67,7 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 # run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone".
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
-	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_pass agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
+	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
 	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 # oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
@@ -78,7 +78,7 @@ $(ONEDNN3)/include/dnnl.h:
 	$(ONEDNN3)/bin/pip install -q onednn-devel-cpu-gomp==2023.2.0
 
 check-onednn3: ONLY ?= backend network trainer agent
-check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_pass
+check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel
 check-onednn3: $(ONEDNN3)/include/dnnl.h ## builds with oneDNN v3 and runs the tests of arithmetic
 	+@$(SUBMAKE) DNNL_ROOT=$(ONEDNN3) BUILD=$(BUILD)/onednn3 CFLAGS=-O1 KERNEL_FLAGS=-O3 WERROR=$(WERROR) ONLY='$(ONLY)' EXCEPT='$(EXCEPT)' test
 
@@ -179,9 +179,9 @@ KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(filter %/test_cud
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_pass segments towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_kernel segments towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
 	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
-	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
+	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_kernel)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_segments.c or test_cuda_towers.c,
+# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
 # OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
 # kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
@@ -217,31 +217,31 @@ backend/cuda/fused/row_product.h|b[j].pair + 2 * half|b[j].pair
 backend/cuda/fused/row_step.h|((int64_t)t->first + row)|row
 backend/cuda/fused/row_step.h|if (p->stride == 0) rows.data = NULL;|
 backend/cuda/fused/row_product.h|s->index ? s->index + t->first|s->index ? s->index
-backend/cuda/fused/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
-backend/cuda/fused/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
-backend/cuda/fused/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
+backend/cuda/fused/row_kernel.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
+backend/cuda/fused/row_kernel.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
+backend/cuda/fused/row_kernel.h|k.index = s->index + t->first + row|k.index = s->index + t->first
 backend/cuda/fused/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
 backend/cuda/fused/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
-backend/cuda/fused/row_pass.h|k.groups = s->k;|k.groups = 1;
-backend/cuda/fused/row_pass.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
-backend/cuda/fused/row_pass.h|cm_batch_norm_apply, &k, s->n * s->k, lanes|cm_batch_norm_apply, &k, s->n, lanes
-backend/cuda/fused/row_pass.h|k.y.stride = k.x.stride = k.residual|k.x.stride = k.residual
-backend/cuda/fused/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
-backend/cuda/fused/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
-backend/cuda/fused/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
-backend/cuda/fused/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
-backend/cuda/fused/row_pass.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
-backend/cuda/fused/row_pass.h|if (i > 0) cm_lanes_meet(&block);|
-backend/cuda/fused/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
-backend/cuda/fused/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
-backend/cuda/fused/row_pass.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
-backend/cuda/fused/row_pass.h|k.scale = s->number|k.scale = 1.0f
-backend/cuda/fused/row_pass.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
-backend/cuda/fused/row_pass.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
-backend/cuda/fused/row_pass.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
-backend/cuda/fused/row_pass.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
-backend/cuda/fused/row_pass.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
-backend/cuda/fused/row_pass.h|also[i] = y[i]|also[i] = 0.0f
+backend/cuda/fused/row_kernel.h|k.groups = s->k;|k.groups = 1;
+backend/cuda/fused/row_kernel.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
+backend/cuda/fused/row_kernel.h|cm_batch_norm_apply, &k, s->n * s->k, lanes|cm_batch_norm_apply, &k, s->n, lanes
+backend/cuda/fused/row_kernel.h|k.y.stride = k.x.stride = k.residual|k.x.stride = k.residual
+backend/cuda/fused/row_kernel.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
+backend/cuda/fused/row_kernel.h|element += (lanes)->count|element += 2 * (lanes)->count
+backend/cuda/fused/row_kernel.h|run < s->k; run++|run + 1 < s->k; run++
+backend/cuda/fused/row_kernel.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
+backend/cuda/fused/row_kernel.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
+backend/cuda/fused/row_kernel.h|if (i > 0) cm_lanes_meet(&block);|
+backend/cuda/fused/row_kernel.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
+backend/cuda/fused/row_kernel.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
+backend/cuda/fused/row_kernel.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
+backend/cuda/fused/row_kernel.h|k.scale = s->number|k.scale = 1.0f
+backend/cuda/fused/row_kernel.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
+backend/cuda/fused/row_kernel.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
+backend/cuda/fused/row_kernel.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
+backend/cuda/fused/row_kernel.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
+backend/cuda/fused/row_kernel.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
+backend/cuda/fused/row_kernel.h|also[i] = y[i]|also[i] = 0.0f
 backend/cuda/ops/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
 backend/cuda/ops/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
 backend/cuda/ops/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
@@ -496,7 +496,7 @@ is_killed() {
         if [ "$stem" != all ]; then return 1; fi
     fi
     if [[ $stem = all || $stem = row_* ]]; then
-        by=cuda_row_pass
+        by=cuda_row_kernel
         timeout 100 "$WORK/rows" >/dev/null 2>&1 || return 0
         by=cuda_segments
         timeout 100 "$WORK/segments" >/dev/null 2>&1 || return 0

@@ -11,7 +11,7 @@ int simulations_cpu_launches, simulations_cpu_near, simulations_cpu_partly;
 
 static void run(const void *args, int64_t item, const cm_lanes *lanes) { cm_simulations_run(args, item, lanes); }
 
-static void count_near(const cm_row_pass_args *pass) {
+static void count_near(const cm_row_kernel_args *pass) {
     for (int i = 0; i < pass->steps; i++) {
         const cm_row_step *s = &pass->step[i];
         if (!cm_row_is_layer(s)) continue;

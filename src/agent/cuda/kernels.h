@@ -17,7 +17,7 @@ typedef struct cm_simulations_args {
     int32_t count;   /* simulations */
     int32_t has_afterstate;
     cm_tree_args trees;
-    cm_row_pass_args recurrent, afterstate;
+    cm_row_kernel_args recurrent, afterstate;
 } cm_simulations_args;
 
 #ifdef __cplusplus

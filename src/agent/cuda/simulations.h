@@ -1,12 +1,12 @@
 /* The simulations of a search as one kernel. Roots need nothing of each other: a block takes those of a tile of rows
- * through all simulations, alternately as rows of the model's passes (backend/cuda/fused/row_pass.h) and as trees
+ * through all simulations, alternately as rows of the model's passes (backend/cuda/fused/row_kernel.h) and as trees
  * (mcts/cuda/tree.h). A meeting of the block stands where a launch ended, and weights that have a place in the block's
  * memory are read from the device's once for all simulations. */
 #ifndef CM_AGENT_CUDA_SIMULATIONS_H
 #define CM_AGENT_CUDA_SIMULATIONS_H
 
 #include "agent/cuda/kernels.h"
-#include "backend/cuda/fused/row_pass.h"
+#include "backend/cuda/fused/row_kernel.h"
 #include "mcts/cuda/tree.h"
 
 /* Grows the trees of a tile. Where the first lane works alone, all roots of the tile do at the same time. */
@@ -27,7 +27,7 @@ CM_KERNEL void cm_simulations_run(const cm_simulations_args *k, int64_t item, co
     const int passes = k->has_afterstate ? 2 : 1;
     for (int i = 0; i < k->count; i++) {
         CM_ROLL(pass, passes) {
-            cm_row_pass(pass == passes - 1 ? &k->recurrent : &k->afterstate, item, lanes);
+            cm_row_inference(pass == passes - 1 ? &k->recurrent : &k->afterstate, item, lanes);
             cm_lanes_meet(lanes);
         }
         cm_simulations_grow(k, item, lanes);

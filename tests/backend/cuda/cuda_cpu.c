@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/fused/row_pass.h"
+#include "backend/cuda/fused/row_kernel.h"
 #include "backend/cuda/fused/tower.h"
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/ops/batch_norm.h"
@@ -67,7 +67,7 @@ CM_SHAPE_KERNELS(LAUNCHER)
 CM_SOFTMAX_KERNELS(LAUNCHER)
 CM_SUPPORT_KERNELS(LAUNCHER)
 #define ROW_LAUNCHER(name, args) LAUNCHER_WITH(name, args, copy.used, copy.memory)
-CM_ROW_PASS_KERNELS(ROW_LAUNCHER)
+CM_ROW_KERNELS(ROW_LAUNCHER)
 #define TOWER_LAUNCHER(name, args, channels, type) LAUNCHER_WITH(name, args, 0, copy.memory)
 CM_TOWER_KERNELS(TOWER_LAUNCHER)
 
@@ -404,9 +404,9 @@ const cm_backend_class cuda_cpu_class = {
     .workspace = workspace,
     .repack = repack,
     .renew = renew,
-    .fuse = cm_row_pass_create,
-    .run_fused = cm_row_pass_run,
-    .unfuse = cm_row_pass_free,
+    .fuse = cm_row_kernel_create,
+    .run_fused = cm_row_kernel_run,
+    .unfuse = cm_row_kernel_free,
     .run =
         {
 #define CM_OP(name, ...) [CM_OP_##name] = run,

@@ -58,19 +58,19 @@ static uint64_t digest_step(const cm_row_step *s, uint64_t before) {
     return XXH3_64bits_withSeed(shape, sizeof shape, before);
 }
 
-uint64_t cm_row_digest(const cm_row_pass_args *args) {
+uint64_t cm_row_digest(const cm_row_kernel_args *args) {
     uint64_t digest = 0;
     for (int i = 0; i < args->steps; i++) digest = digest_step(&args->step[i], digest);
     return digest;
 }
 
-static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, char key[CM_AUTOTUNE_KEY_BYTES]) {
+static void name_pass(const cm_call_list *pass, const cm_row_kernel_args *args, char key[CM_AUTOTUNE_KEY_BYTES]) {
     snprintf(key, CM_AUTOTUNE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64,
              pass->work ? "pass" : "segment", (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps,
              cm_row_digest(args));
 }
 
-cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
+cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_kernel_args *args,
                                   const cm_cuda_candidate *launch, bool *one) {
     each_call each = {stream, pass};
     const cm_cuda_candidate candidate[] = {{launch_each, &each}, *launch};
@@ -99,7 +99,7 @@ static int64_t clocks_of(const cm_row_step *s) {
 
 /* Every block takes its rows through all steps, and there may be few of them: is that less than the launches that are
  * saved? One by itself, with what it does and the wait for what lies ahead of it, takes some 2.5 us. */
-bool cm_row_autotune_estimate(const cm_row_pass_args *args, int multiprocessors) {
+bool cm_row_autotune_estimate(const cm_row_kernel_args *args, int multiprocessors) {
     enum { CLOCKS_OF_LAUNCH = 5000 };
     const int64_t waves = (cm_row_tiles(args) + multiprocessors - 1) / multiprocessors;
     int64_t clocks = 0;

@@ -1,10 +1,10 @@
-/* Which operations become which steps of a row pass. Where their rows lie is row_places.h. */
+/* Which operations become which steps of a fused row-wise kernel. Where their rows lie is row_places.h. */
 #include "backend/cuda/fused/row_build.h"
 
 #include "backend/cuda/fused/row_places.h"
 #include "backend/cuda/ops/plan.h"
 
-_Static_assert(sizeof(cm_row_pass_args) <= CM_LAUNCH_BYTES, "the arguments of a kernel are at most as many bytes");
+_Static_assert(sizeof(cm_row_kernel_args) <= CM_LAUNCH_BYTES, "the arguments of a kernel are at most as many bytes");
 _Static_assert(sizeof(cm_row_step) % 16 == 0, "a part of the arguments is a multiple of 16 bytes");
 
 /* ---- layers ---- */
@@ -311,11 +311,11 @@ static int tile_of(const cm_call_list *pass, int rows, int multiprocessors) {
     return pass->infers && (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
 }
 
-int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args *args) {
+int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_args *args) {
     cm_row_places all = {.pass = pass, .args = args, .shows = !pass->work};
     const int rows = rows_of(pass);
     int calls = 0;
-    *args = (cm_row_pass_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};
+    *args = (cm_row_kernel_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
         if (pass->calls[calls].lane != 0 || add_call(&all, &pass->calls[calls])) continue;
@@ -326,14 +326,14 @@ int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args
     return calls;
 }
 
-static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limits) {
+static bool is_possible(const cm_row_kernel_args *args, const cm_ops_limits *limits) {
     for (int i = 0; i < args->steps; i++)
         if (cm_row_is_layer(&args->step[i]) && args->step[i].type != CM_F32 && !limits->multiplies_16_bits)
             return false;
     return (size_t)args->used + args->memory <= limits->block_bytes;
 }
 
-bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args) {
+bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_kernel_args *args) {
     const int calls = cm_row_build(pass, limits->multiprocessors, args);
     return calls == pass->count && args->steps > 0 && is_possible(args, limits);
 }

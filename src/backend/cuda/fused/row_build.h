@@ -1,4 +1,4 @@
-/* The steps of a pass of rows (row_step.h), made out of its calls. */
+/* The steps of a fused row-wise kernel (row_step.h), made out of its calls. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_BUILD_H
 #define CM_BACKEND_CUDA_FUSED_ROW_BUILD_H
 
@@ -16,10 +16,10 @@ extern "C" {
  * many calls that are, 0 .. pass->count. What args says of the block's memory may be more than a device has. Where
  * calls infer its tile has half as many rows if there are no more such tiles than multiprocessors (0: they are not
  * asked for). */
-int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args *args);
+int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_args *args);
 
 /* The steps of a whole pass: false if some calls make none, or if a device with these limits has no kernel for them. */
-bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args);
+bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_kernel_args *args);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,7 @@ static uint32_t put(cm_row_step *s, int rows, uint32_t first) {
     return first + ((uint32_t)rows * row_of(s) * bytes_of(s) + 15) / 16 * 16;
 }
 
-uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end) {
+uint32_t cm_row_near(cm_row_kernel_args *args, uint32_t first, uint32_t end) {
     for (int part = 0; part < 2; part++) /* first those that have room as a whole */
         for (int i = 0; i < args->steps; i++) {
             cm_row_step *s = &args->step[i];

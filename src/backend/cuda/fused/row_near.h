@@ -1,5 +1,5 @@
-/* Weights of a pass of rows that a block keeps in its memory: worth it where it takes its rows through the pass many
- * times (agent/cuda/simulations.h). */
+/* Weights of a fused row-wise kernel that a block keeps in its memory: worth it where it takes its rows through the
+ * pass many times (agent/cuda/simulations.h). */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
 #define CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
 
@@ -55,7 +55,7 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
 }
 
 /* Copies all that have a place; to be met behind. */
-CM_KERNEL void cm_row_keep_all(const cm_row_pass_args *a, float *memory, const cm_lanes *lanes) {
+CM_KERNEL void cm_row_keep_all(const cm_row_kernel_args *a, float *memory, const cm_lanes *lanes) {
     for (int i = 0; i < a->steps; i++)
         if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);
 }
@@ -63,7 +63,7 @@ CM_KERNEL void cm_row_keep_all(const cm_row_pass_args *a, float *memory, const c
 /* Gives weights of layers places, one after the other from byte `first` of the block's memory on: those that end before
  * `end`, and then, of those that do not, as many of the first rows as there is still room for. Returns where the last
  * one ends, or `first`: multiples of 16, as `first` is one. */
-uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end);
+uint32_t cm_row_near(cm_row_kernel_args *args, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus
 }

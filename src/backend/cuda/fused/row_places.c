@@ -216,7 +216,7 @@ static void set_places(cm_row_places *all, int i) {
 }
 
 void cm_places_lay_out(cm_row_places *all) {
-    cm_row_pass_args *args = all->args;
+    cm_row_kernel_args *args = all->args;
     int32_t end = 0;
     for (int i = 0; i < all->slots; i++) {
         put_slot(all, i);
@@ -225,5 +225,5 @@ void cm_places_lay_out(cm_row_places *all) {
     for (int i = 0; i < args->steps; i++) set_places(all, i);
     args->ahead = CM_ROW_FETCH;
     args->memory = (uint32_t)end * (uint32_t)sizeof(float);
-    args->used = (uint32_t)(offsetof(cm_row_pass_args, step) + (size_t)args->steps * sizeof(cm_row_step));
+    args->used = (uint32_t)(offsetof(cm_row_kernel_args, step) + (size_t)args->steps * sizeof(cm_row_step));
 }

@@ -1,5 +1,5 @@
-/* Where the rows of a pass of rows lie while its steps are made (row_build.c): in the memory that the lanes of a block
- * share, or on the device.
+/* Where the rows of a fused row-wise kernel lie while its steps are made (row_build.c): in the memory that the lanes of
+ * a block share, or on the device.
  *
  * What a step leaves for later ones gets a slot of the block's memory, which lasts until the last step that reads it.
  * A later call finds it by its address: a slot remembers which rows of the device it has in their place, until
@@ -37,8 +37,8 @@ typedef struct cm_row_slot {
 /* The steps so far, with the places of their rows. Zeroed at first but for the members above the line. */
 typedef struct cm_row_places {
     const cm_call_list *pass;
-    cm_row_pass_args *args; /* zeroed at first but for `rows` and `tile` */
-    bool shows;             /* others look at what calls write: it stays there */
+    cm_row_kernel_args *args; /* zeroed at first but for `rows` and `tile` */
+    bool shows;               /* others look at what calls write: it stays there */
     /* ---- */
     cm_row_slot slot[CM_ROW_STEPS];
     int slots;

@@ -1,5 +1,5 @@
-/* Which bytes rows of tensors are, for a pass of rows: a block has some rows of all tensors, so what one call writes
- * and another touches must be the same rows of both. */
+/* Which bytes rows of tensors are, for a fused row-wise kernel: a block has some rows of all tensors, so what one call
+ * writes and another touches must be the same rows of both. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_RANGE_H
 #define CM_BACKEND_CUDA_FUSED_ROW_RANGE_H
 

@@ -1,5 +1,5 @@
-/* What a pass of rows consists of (row_pass.h): steps, the places of their rows, and the tile that a block takes
- * through them. */
+/* What a fused row-wise kernel consists of (row_kernel.h): steps, the places of their rows, and the tile that a block
+ * takes through them. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_STEP_H
 #define CM_BACKEND_CUDA_FUSED_ROW_STEP_H
 
@@ -7,7 +7,7 @@
 #include "device/cuda/launch.h"
 
 enum {
-    CM_ROW_TILE = 16,    /* rows of a block, which is those of a product by tensor cores; or fewer (cm_row_pass_args) */
+    CM_ROW_TILE = 16, /* rows of a block, which is those of a product by tensor cores; or fewer (cm_row_kernel_args) */
     CM_ROW_OUTPUTS = 16, /* of a layer that a warp makes in one go */
     CM_ROW_STEPS = 36,   /* of a pass, at most */
     CM_ROW_WARPS = CM_BLOCK / CM_WARP,
@@ -66,17 +66,17 @@ static CM_HD inline bool cm_row_is_layer(const cm_row_step *s) {
     return s->op == CM_OP_dense || s->op == CM_OP_dense_backward;
 }
 
-typedef struct cm_row_pass_args {
+typedef struct cm_row_kernel_args {
     int32_t rows, steps;
     int32_t tile;    /* rows of a block, CM_ROW_TILE or half of that */
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
     uint32_t ahead;  /* bytes of a weight that are fetched ahead, at most */
     cm_row_step step[CM_ROW_STEPS];
-} cm_row_pass_args;
+} cm_row_kernel_args;
 
 /* Blocks of a launch. */
-static inline int cm_row_tiles(const cm_row_pass_args *args) { return (args->rows + args->tile - 1) / args->tile; }
+static inline int cm_row_tiles(const cm_row_kernel_args *args) { return (args->rows + args->tile - 1) / args->tile; }
 
 /* Lanes of a row, where one has some for itself: a compiler sees that they are of a warp. */
 static CM_HD inline int cm_row_lanes(bool half) { return half ? CM_WARP : CM_BLOCK / CM_ROW_TILE; }

@@ -1,4 +1,4 @@
-/* Layers of a pass of rows in float32 (row_product.h), by tensor cores that multiply parts of numbers
+/* Layers of a fused row-wise kernel in float32 (row_product.h), by tensor cores that multiply parts of numbers
  * (cm_lanes_product_32). The outputs are the product's rows, so that a number of the weight is read once for all rows
  * of a tile, which are its columns. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_WIDE_H

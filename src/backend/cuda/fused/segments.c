@@ -9,7 +9,7 @@
 /* Calls first .. first + count - 1, of which those without a lane are one launch. */
 typedef struct segment {
     int first, count;
-    void *rows;      /* as a pass of rows; or NULL */
+    void *rows;      /* as a fused row-wise kernel; or NULL */
     cm_tower *tower; /* as a tower; or NULL */
 } segment;
 
@@ -27,7 +27,7 @@ static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
  * lanes behind that are given to them as early as ever. */
 static int reach_from(const cm_call_list *pass, int first) {
     const cm_call_list rest = part_of(pass, first, pass->count - first);
-    int count = pass->calls[first].lane == 0 ? cm_row_pass_reach(&rest) : 0;
+    int count = pass->calls[first].lane == 0 ? cm_row_kernel_reach(&rest) : 0;
     while (count > 0 && pass->calls[first + count - 1].lane != 0) count--;
     return count;
 }
@@ -40,7 +40,7 @@ static cm_status find_tower(cm_stream *stream, const cm_call_list *pass, segment
 static cm_status find_rows(cm_stream *stream, const cm_call_list *pass, segment *s) {
     s->count = reach_from(pass, s->first);
     const cm_call_list part = part_of(pass, s->first, s->count);
-    return s->count > 1 ? cm_row_pass_create(stream, &part, &s->rows) : CM_OK;
+    return s->count > 1 ? cm_row_kernel_create(stream, &part, &s->rows) : CM_OK;
 }
 
 /* Where a fused segment is not worth it one that begins behind its first call may be; of a tower's layers nothing is
@@ -74,7 +74,7 @@ cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, 
 void cm_fused_segments_free(cm_fused_segments *all) {
     if (!all) return;
     for (int i = 0; i < all->count; i++) {
-        cm_row_pass_free(all->segment[i].rows);
+        cm_row_kernel_free(all->segment[i].rows);
         cm_tower_free(all->segment[i].tower);
     }
     free(all->segment);
@@ -87,7 +87,7 @@ int cm_fused_segments_count(const cm_fused_segments *all) { return all->count; }
 static cm_status run_segment(const segment *s, cm_stream *stream, const cm_call_list *pass, cm_segment_run run,
                              void *context) {
     const cm_call_list part = part_of(pass, s->first, s->count);
-    CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_pass_run(stream, &part, s->rows));
+    CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_kernel_run(stream, &part, s->rows));
     for (int i = 0; i < part.count; i++)
         if (part.calls[i].lane != 0) CM_TRY(run(stream, &part.calls[i], context));
     return CM_OK;

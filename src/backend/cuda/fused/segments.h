@@ -1,6 +1,6 @@
 /* A pass of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
- * each (row_pass.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write stays
- * where the calls write it, but for planes between the layers of a tower, which nobody else sees. */
+ * each (row_kernel.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write
+ * stays where the calls write it, but for planes between the layers of a tower, which nobody else sees. */
 #ifndef CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 #define CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* Of a pass as the hooks `replay` and `launch` of a class get it: one that trains, or that infers and is not one launch
- * as a whole (row_pass.h). */
+ * as a whole (row_kernel.h). */
 typedef struct cm_fused_segments cm_fused_segments;
 cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, cm_fused_segments **out) CM_MUST_USE;
 void cm_fused_segments_free(cm_fused_segments *all);       /* NULL is allowed */

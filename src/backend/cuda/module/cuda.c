@@ -197,7 +197,7 @@ static cm_replays replays(const cm_backend *backend) {
 
 /* Calls of a pass as one kernel. */
 static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **fused) {
-    CM_TRY(cm_row_pass_create(stream, calls, fused));
+    CM_TRY(cm_row_kernel_create(stream, calls, fused));
     if (*fused && cm_cuda_of(stream)->device->log_plans)
         cm_log(CM_INFO, "pass of %d operations, from %s to %s: one kernel", calls->count,
                cm_op_name(calls->calls[0].op), cm_op_name(calls->calls[calls->count - 1].op));
@@ -206,7 +206,7 @@ static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **fused
 
 static cm_status run_fused(cm_stream *stream, const cm_call_list *calls, void *fused) {
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
-    return cm_row_pass_run(stream, calls, fused);
+    return cm_row_kernel_run(stream, calls, fused);
 }
 
 static const cm_backend_class class_of_cuda = {
@@ -237,7 +237,7 @@ static const cm_backend_class class_of_cuda = {
     .destroy_graph = cm_cuda_destroy_graph,
     .fuse = fuse,
     .run_fused = run_fused,
-    .unfuse = cm_row_pass_free,
+    .unfuse = cm_row_kernel_free,
     .capture = cm_cuda_capture,
     .replays = replays,
     .search_kernels = &cm_cuda_search_kernels,

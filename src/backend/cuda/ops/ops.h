@@ -69,17 +69,17 @@ size_t cm_cuda_lstm_workspace(const cm_call *call);
 size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 size_t cm_cuda_muon_step_workspace(const cm_call *call);
 
-/* ---- passes as one kernel (row_pass.c) ----------------------------------------------------------------------------
+/* ---- passes as one kernel (row_kernel.c) ----------------------------------------------------------------------------
  * Calls without work memory are a fused segment of a pass: they may have lanes, and those that have are left out. */
 
 /* How many of the first calls of such a pass could be a pass of their own, 0 .. pass->count. */
-int cm_row_pass_reach(const cm_call_list *pass);
+int cm_row_kernel_reach(const cm_call_list *pass);
 /* The hooks of the class (backend.h: fuse, run_fused, unfuse). create: *out, the caller's, stays NULL where the pass
  * cannot be one launch or that would take longer (row_autotune.h). All that the pass writes is written again before it
  * is read: it may run. run: the pass is what it was, unless its version is another one; then only addresses differ. */
-cm_status cm_row_pass_create(cm_stream *stream, const cm_call_list *pass, void **out) CM_MUST_USE;
-cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row_pass) CM_MUST_USE;
-void cm_row_pass_free(void *row_pass); /* NULL is allowed */
+cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, void **out) CM_MUST_USE;
+cm_status cm_row_kernel_run(cm_stream *stream, const cm_call_list *pass, void *row_kernel) CM_MUST_USE;
+void cm_row_kernel_free(void *row_kernel); /* NULL is allowed */
 
 /* ---- for the files of operations -------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-#include "backend/cuda/fused/row_pass.h"
+#include "backend/cuda/fused/row_kernel.h"
 #include "device/cuda/kernel.cuh"
 
 #define CM_ROW_LAUNCHER(name, args) CM_BLOCK_LAUNCHER(name, args, 2)
-CM_ROW_PASS_KERNELS(CM_ROW_LAUNCHER)
+CM_ROW_KERNELS(CM_ROW_LAUNCHER)

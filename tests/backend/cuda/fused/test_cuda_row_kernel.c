@@ -7,7 +7,7 @@
 
 #include "agent/planner.h"
 #include "backend/cuda/cuda_cpu.h"
-#include "backend/cuda/fused/row_pass.h"
+#include "backend/cuda/fused/row_kernel.h"
 #include "support/infer_bench.h"
 #include "support/main.h"
 #include "support/tree_cpu.h"
@@ -284,15 +284,15 @@ START_TEST(calls_that_are_no_pass_of_rows_any_more_are_an_error) {
     call.t[CM_T_activation_x] = cm_tensor_make(x, CM_F32, 2, dim);
     call.t[CM_T_activation_y] = cm_tensor_make(y, CM_F32, 2, dim);
     open_all(infer_network(INFER_PLAIN));
-    ck_assert_int_eq(cm_row_pass_create(bench.stream, &calls, &fused), CM_OK);
+    ck_assert_int_eq(cm_row_kernel_create(bench.stream, &calls, &fused), CM_OK);
     ck_assert_ptr_nonnull(fused);
-    ck_assert_int_eq(cm_row_pass_run(bench.stream, &calls, fused), CM_OK);
+    ck_assert_int_eq(cm_row_kernel_run(bench.stream, &calls, fused), CM_OK);
     ck_assert_float_eq_tol(y[0], tanhf(1.0f), 1e-6f);
     call.t[CM_T_activation_x].dim[0]--;
     calls.version++;
-    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_row_pass_run(bench.stream, &calls, fused), CM_ERR_STATE);
-    ck_assert_str_eq(cm_error_message(), "a pass of rows: with its new addresses it is none");
-    cm_row_pass_free(fused);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_row_kernel_run(bench.stream, &calls, fused), CM_ERR_STATE);
+    ck_assert_str_eq(cm_error_message(), "a fused row-wise kernel: it cannot be made with the new addresses");
+    cm_row_kernel_free(fused);
     close_all();
 }
 END_TEST
@@ -393,8 +393,8 @@ START_TEST(a_search_on_the_device_launches_one_kernel_for_a_pass) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("backend/cuda_row_pass");
-    TCase *wide = tcase_create("float32"), *tests = tcase_create("row_pass"); /* the first for devices of any age */
+    Suite *suite = suite_create("backend/cuda_row_kernel");
+    TCase *wide = tcase_create("float32"), *tests = tcase_create("row_kernel"); /* the first for devices of any age */
     tcase_set_timeout(wide, 60);
     tcase_add_loop_test(wide, one_launch_gives_what_ref_does, 0, INFER_NETWORKS);
     suite_add_tcase(suite, wide);

@@ -1,8 +1,8 @@
 /* A pass whose operations all work row by row, as one kernel: a block takes a tile of rows through all of them. What
  * they leave for each other lies in the block's memory, weights come from the device's unless they are near
  * (row_near.h). A step is an operation; its arithmetic is that of the operation's own kernel, on a row of the tile. */
-#ifndef CM_BACKEND_CUDA_FUSED_ROW_PASS_H
-#define CM_BACKEND_CUDA_FUSED_ROW_PASS_H
+#ifndef CM_BACKEND_CUDA_FUSED_ROW_KERNEL_H
+#define CM_BACKEND_CUDA_FUSED_ROW_KERNEL_H
 
 #include "backend/cuda/fused/row_product.h"
 #include "backend/cuda/ops/batch_norm.h"
@@ -270,7 +270,7 @@ CM_KERNEL_COPIED void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t
     }
 }
 
-CM_KERNEL_COPIED void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_row_steps(const cm_row_kernel_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
     enum { AHEAD = 2 };
     const cm_lanes block = *lanes; /* not to be read again for every step */
     const int steps = a->steps;
@@ -287,16 +287,16 @@ CM_KERNEL_COPIED void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool
 }
 
 /* Item: a tile of rows; CM_BLOCK lanes, which share a->memory bytes. The second one has what segments take, too. */
-CM_KERNEL void cm_row_pass(const cm_row_pass_args *a, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_row_inference(const cm_row_kernel_args *a, int64_t item, const cm_lanes *lanes) {
     cm_row_steps(a, item, false, lanes);
 }
-CM_KERNEL void cm_row_training(const cm_row_pass_args *a, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_row_training(const cm_row_kernel_args *a, int64_t item, const cm_lanes *lanes) {
     cm_row_steps(a, item, true, lanes);
 }
 
-#define CM_ROW_PASS_KERNELS(X)                                                                                         \
-    X(cm_row_pass, cm_row_pass_args)                                                                                   \
-    X(cm_row_training, cm_row_pass_args)
-CM_ROW_PASS_KERNELS(CM_KERNEL_ENTRY)
+#define CM_ROW_KERNELS(X)                                                                                              \
+    X(cm_row_inference, cm_row_kernel_args)                                                                            \
+    X(cm_row_training, cm_row_kernel_args)
+CM_ROW_KERNELS(CM_KERNEL_ENTRY)
 
 #endif
