@@ -131,20 +131,22 @@ cm_status cm_stream_pull(cm_stream *stream, void *pinned, const void *from, size
     return copy_bytes(stream, stream->backend->kind->pull, pinned, from, bytes);
 }
 
-cm_status cm_mark_set(cm_mark *mark, cm_stream *stream) {
-    mark->kind = stream->backend->kind;
-    return mark->kind->mark ? mark->kind->mark(stream, &mark->state) : CM_OK;
+cm_status cm_event_record(cm_event *event, cm_stream *stream) {
+    event->kind = stream->backend->kind;
+    return event->kind->event_record ? event->kind->event_record(stream, &event->state) : CM_OK;
 }
 
-cm_status cm_stream_follow(cm_stream *stream, const cm_mark *mark) {
-    return mark->state ? mark->kind->follow(stream, mark->state) : CM_OK;
+cm_status cm_stream_wait(cm_stream *stream, const cm_event *event) {
+    return event->state ? event->kind->event_wait(stream, event->state) : CM_OK;
 }
 
-cm_status cm_mark_wait(const cm_mark *mark) { return mark->state ? mark->kind->await(mark->state) : CM_OK; }
+cm_status cm_event_synchronize(const cm_event *event) {
+    return event->state ? event->kind->event_synchronize(event->state) : CM_OK;
+}
 
-void cm_mark_destroy(cm_mark *mark) {
-    if (mark->state) mark->kind->unmark(mark->state);
-    *mark = (cm_mark){0};
+void cm_event_destroy(cm_event *event) {
+    if (event->state) event->kind->event_destroy(event->state);
+    *event = (cm_event){0};
 }
 
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {

@@ -121,7 +121,7 @@ typedef struct cm_call {
 
 typedef struct cm_backend cm_backend;
 typedef struct cm_stream cm_stream;
-typedef struct cm_mark cm_mark;
+typedef struct cm_event cm_event;
 typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 
 /* Work of a stream that is more than the calls of a pass: launches on its queue, and passes (cm_pass_launch). `queue`
@@ -178,12 +178,12 @@ typedef struct cm_backend_class {
     cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
     cm_status (*push)(cm_stream *stream, void *to, const void *pinned, size_t bytes);
     cm_status (*pull)(cm_stream *stream, void *pinned, const void *from, size_t bytes);
-    /* See cm_mark_set and those that follow it; *state, NULL at first, is the class's and goes with `unmark`. NULL: a
-     * stream has done what it was given. */
-    cm_status (*mark)(cm_stream *stream, void **state);
-    cm_status (*follow)(cm_stream *stream, void *state);
-    cm_status (*await)(void *state);
-    void (*unmark)(void *state);
+    /* See cm_event_record and those that follow it; *state, NULL at first, is the class's and goes with
+     * `event_destroy`. NULL: a stream has done what it was given. */
+    cm_status (*event_record)(cm_stream *stream, void **state);
+    cm_status (*event_wait)(cm_stream *stream, void *state);
+    cm_status (*event_synchronize)(void *state);
+    void (*event_destroy)(void *state);
     /* Runs the calls in their order, those that have a lane concurrently with the others, the same ones again and
      * again, so that they may be captured; what the stream is given next comes behind all of them. *graph, NULL at
      * first, is the class's and goes with `destroy_graph`. Others look at all that the calls leave: their `work` is
@@ -262,20 +262,20 @@ cm_status cm_stream_capture(cm_stream *stream, const char *name, cm_stream_work 
 cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t bytes) CM_MUST_USE;
 cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) CM_MUST_USE;
 /* The same for the host's side of a pinned mirror (device/mirror.h); neither waits, so the host's memory belongs to the
- * copy until a mark behind it has been reached. */
+ * copy until an event behind it has been reached. */
 cm_status cm_stream_push(cm_stream *stream, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
 cm_status cm_stream_pull(cm_stream *stream, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
 
-/* A point in the order of a stream: what it had been given when the mark was last set. Zeroed at first. */
-struct cm_mark {
+/* A point in the order of a stream: what it had been given when the event was last recorded. Zeroed at first. */
+struct cm_event {
     const cm_backend_class *kind;
     void *state; /* of the class; NULL: there is nothing to wait for */
 };
-cm_status cm_mark_set(cm_mark *mark, cm_stream *stream) CM_MUST_USE;
-/* What `stream`, of the same backend, is given from now on runs after the mark; nothing is waited for. */
-cm_status cm_stream_follow(cm_stream *stream, const cm_mark *mark) CM_MUST_USE;
-cm_status cm_mark_wait(const cm_mark *mark) CM_MUST_USE; /* returns when it has been reached */
-void cm_mark_destroy(cm_mark *mark);                     /* what follows it still does; leaves it zeroed */
+cm_status cm_event_record(cm_event *event, cm_stream *stream) CM_MUST_USE;
+/* What `stream`, of the same backend, is given from now on runs after the event; nothing is waited for. */
+cm_status cm_stream_wait(cm_stream *stream, const cm_event *event) CM_MUST_USE;
+cm_status cm_event_synchronize(const cm_event *event) CM_MUST_USE; /* returns when it has been reached */
+void cm_event_destroy(cm_event *event);                            /* what follows it still does; leaves it zeroed */
 
 /* Checks the arguments against the row of ops.def and the operation's shapes (CM_ERR_INPUT names operation and tensor),
  * then builds the plan and packs the weights. */

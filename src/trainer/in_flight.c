@@ -49,8 +49,8 @@ cm_status cm_in_flight_create(cm_trainer *t) {
 static void close_one(const cm_trainer *t, cm_in_flight *flight) {
     for (int i = 0; flight->pass && i < 2 * cm_pool_size(t->config.pool); i++) cm_pass_destroy(flight->pass[i]);
     free(flight->pass);
-    cm_mark_destroy(&flight->staged);
-    cm_mark_destroy(&flight->returned);
+    cm_event_destroy(&flight->staged);
+    cm_event_destroy(&flight->returned);
     cm_mirror_destroy(&flight->inputs);
     cm_mirror_destroy(&flight->results);
     if (t->values) cm_bootstraps_close(t->values, &flight->bootstraps);
@@ -108,11 +108,11 @@ static cm_status send_chunk(const cm_trainer *t, const cm_in_flight *flight, int
 static cm_status send_all(const cm_trainer *t, cm_in_flight *flight) {
     if (t->values) CM_TRY(cm_bootstraps_send(t->values, &flight->bootstraps, t->copies));
     for (int c = 0; c < t->chunks; c++) CM_TRY(send_chunk(t, flight, c));
-    return cm_mark_set(&flight->staged, t->copies);
+    return cm_event_record(&flight->staged, t->copies);
 }
 
 static cm_status stage(cm_trainer *t, cm_in_flight *flight, const cm_train_batch *batch) {
-    CM_TRY(cm_mark_wait(&flight->staged)); /* the last one's inputs may be on their way */
+    CM_TRY(cm_event_synchronize(&flight->staged)); /* the last one's inputs may be on their way */
     if (t->values) cm_bootstraps_stage(t->values, batch, &flight->bootstraps);
     for (int c = 0; c < t->chunks; c++) cm_in_flight_stage_chunk(t, flight, batch, c);
     pthread_mutex_lock(&t->sending);
@@ -134,5 +134,5 @@ cm_status cm_trainer_stage(cm_trainer *trainer, int place, const cm_train_batch 
 cm_status cm_in_flight_return(const cm_trainer *t, cm_in_flight *flight) {
     const size_t bytes = (size_t)t->chunks * t->result_stride + CM_TRAINER_FOUND * sizeof(float);
     CM_TRY(cm_stream_pull(t->streams[0], flight->results.host, flight->results.block.base, bytes));
-    return cm_mark_set(&flight->returned, t->streams[0]);
+    return cm_event_record(&flight->returned, t->streams[0]);
 }

@@ -51,8 +51,8 @@ typedef struct cm_in_flight {
     cm_mirror inputs;  /* pinned, of all chunks */
     cm_mirror results; /* pinned, of all chunks, and after them CM_TRAINER_FOUND: all that the host reads of it */
     cm_pass **pass;    /* [workers, 2] on these; owned */
-    cm_mark staged;    /* the inputs are on the device */
-    cm_mark returned;  /* the results are on the host */
+    cm_event staged;   /* the inputs are on the device */
+    cm_event returned; /* the results are on the host */
     cm_bootstraps bootstraps;
     /* the batch that is in it, from its begin to its end */
     cm_train_batch batch;

@@ -21,7 +21,7 @@ struct cm_reducer {
     cm_stream
         *own; /* for sums concurrent with the backward pass; NULL, as `pair`: there is one bucket, summed after it */
     cm_stream *stream; /* `own`, or the first worker's */
-    cm_mark turn;      /* of the stream that plays, then of `own` */
+    cm_event turn;     /* of the stream that plays, then of `own` */
     cm_buffer nothing; /* one 0 */
     cm_pool_task chunk;
     pthread_mutex_t lock;
@@ -95,7 +95,7 @@ void cm_reducer_destroy(cm_reducer *r) {
     if (!r) return;
     cm_pool_destroy(r->pair);
     cm_stream_close(r->own);
-    cm_mark_destroy(&r->turn);
+    cm_event_destroy(&r->turn);
     cm_buffer_destroy(&r->nothing);
     pthread_cond_destroy(&r->moved);
     pthread_mutex_destroy(&r->lock);
@@ -147,8 +147,8 @@ static cm_status sum_bucket(cm_reducer *r, const bucket *own) {
 
 /* What `stream` is given from now on comes after what `other` was given. */
 static cm_status order(cm_reducer *r, cm_stream *stream, cm_stream *other) {
-    CM_TRY(cm_mark_set(&r->turn, other));
-    return cm_stream_follow(stream, &r->turn);
+    CM_TRY(cm_event_record(&r->turn, other));
+    return cm_stream_wait(stream, &r->turn);
 }
 
 /* A chunk is through with bucket b. On a device the last one launches the sum. */
@@ -188,7 +188,7 @@ static cm_status play(cm_reducer *r) {
 /* ---- the thread that sums ---- */
 
 /* Whether all chunks are through with a bucket; false: they never will be. */
-static bool await(cm_reducer *r, int b) {
+static bool wait_for(cm_reducer *r, int b) {
     pthread_mutex_lock(&r->lock);
     while (r->passed[b] < r->trainer->chunks && !r->has_failed) pthread_cond_wait(&r->moved, &r->lock);
     const bool is_final = r->passed[b] == r->trainer->chunks;
@@ -197,7 +197,7 @@ static bool await(cm_reducer *r, int b) {
 }
 
 static cm_status sum_buckets(cm_reducer *r) {
-    for (int b = 0; b < r->count && await(r, b); b++) CM_TRY(sum_bucket(r, &r->buckets[b]));
+    for (int b = 0; b < r->count && wait_for(r, b); b++) CM_TRY(sum_bucket(r, &r->buckets[b]));
     return CM_OK;
 }
 

@@ -162,7 +162,7 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     const float *factor =
         (const float *)(const void *)((const char *)flight->results.host + (size_t)t->chunks * t->result_stride);
     CM_TRACE_BEGIN("wait");
-    cm_status status = cm_mark_wait(&flight->returned);
+    cm_status status = cm_event_synchronize(&flight->returned);
     CM_TRACE_END();
     CM_TRY(status);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));

@@ -158,11 +158,11 @@ static void close_workers(cm_trainer *t) {
 
 /* What was launched, after an error or an interruption, still uses what is about to go. */
 static void wait_for_all(const cm_trainer *t) {
-    cm_mark end = {0};
+    cm_event end = {0};
     if (!t->streams || !t->streams[0] || t->config.backend->device->is_host) return;
-    const bool waited = cm_mark_set(&end, t->streams[0]) == CM_OK && cm_mark_wait(&end) == CM_OK;
+    const bool waited = cm_event_record(&end, t->streams[0]) == CM_OK && cm_event_synchronize(&end) == CM_OK;
     (void)waited; /* else the device is lost, and nothing runs on it */
-    cm_mark_destroy(&end);
+    cm_event_destroy(&end);
 }
 
 void cm_trainer_destroy(cm_trainer *trainer) {

@@ -143,7 +143,7 @@ cm_status cm_trainer_play_again(cm_trainer *t) {
 static cm_status launch(cm_trainer *t, cm_in_flight *flight) {
     const bool is_on_host = t->config.backend->device->is_host;
     if (is_on_host && t->values) cm_bootstraps_stage(t->values, &flight->batch, &flight->bootstraps);
-    if (!is_on_host) CM_TRY(cm_stream_follow(t->streams[0], &flight->staged));
+    if (!is_on_host) CM_TRY(cm_stream_wait(t->streams[0], &flight->staged));
     CM_TRY(find_gradient(t, flight));
     if (t->reducer) cm_reducer_seconds(t->reducer, &flight->reduce_seconds, &flight->exposed_seconds);
     t->launched[t->launched_count++] = flight;

@@ -257,13 +257,13 @@ END_TEST
 
 START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     cm_cuda_lane one, two;
-    cm_cuda_mark *mark = NULL;
+    cm_cuda_event *event = NULL;
     ck_assert_int_eq(cm_cuda_lane_open(device, &one), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &two), CM_OK);
     for (int i = 1; i <= 3; i++) { /* one event, set again and again */
-        ck_assert_int_eq(cm_cuda_mark_set(&mark, &two), CM_OK);
-        ck_assert_int_eq(cm_cuda_lane_follow(&one, mark), CM_OK);
-        ck_assert_int_eq(cm_cuda_mark_wait(mark), CM_OK);
+        ck_assert_int_eq(cm_cuda_event_record(&event, &two), CM_OK);
+        ck_assert_int_eq(cm_cuda_lane_wait_event(&one, event), CM_OK);
+        ck_assert_int_eq(cm_cuda_event_synchronize(event), CM_OK);
         ck_assert_int_eq(cm_fake_calls("event_record"), i);
         ck_assert_int_eq(cm_fake_calls("stream_wait_event"), i);
         ck_assert_int_eq(cm_fake_calls("event_wait"), i);
@@ -274,14 +274,14 @@ START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     ck_assert_int_eq(cm_cuda_wait(device), CM_OK);
     ck_assert_int_eq(cm_fake_calls("context_wait"), waits + 1);
     fail_on("stream_wait_event", 1);
-    ck_assert_int_eq(cm_cuda_lane_follow(&one, mark), CM_ERR_DEVICE);
-    cm_cuda_mark_destroy(mark);
-    cm_cuda_mark_destroy(NULL);
+    ck_assert_int_eq(cm_cuda_lane_wait_event(&one, event), CM_ERR_DEVICE);
+    cm_cuda_event_destroy(event);
+    cm_cuda_event_destroy(NULL);
     ck_assert_int_eq(cm_fake.events, 0);
-    mark = NULL;
+    event = NULL;
     fail_on("event_create", 1);
-    ck_assert_int_eq(cm_cuda_mark_set(&mark, &two), CM_ERR_DEVICE);
-    ck_assert_ptr_null(mark);
+    ck_assert_int_eq(cm_cuda_event_record(&event, &two), CM_ERR_DEVICE);
+    ck_assert_ptr_null(event);
     cm_cuda_lane_close(&one);
     cm_cuda_lane_close(&two);
 }

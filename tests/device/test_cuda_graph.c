@@ -14,7 +14,7 @@ static cm_cuda_device *device;
 static cm_cuda_lane lane;
 static cm_cuda_graph *graph;
 static cm_cuda_lane side_lanes[2];
-static cm_cuda_mark *turn;
+static cm_cuda_event *turn;
 
 static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
@@ -28,7 +28,7 @@ static void set_up(void) {
 
 static void tear_down(void) {
     cm_cuda_graph_destroy(graph);
-    cm_cuda_mark_destroy(turn);
+    cm_cuda_event_destroy(turn);
     for (int i = 0; i < 2; i++) cm_cuda_lane_close(&side_lanes[i]);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
@@ -51,12 +51,12 @@ static void add_one(void *counter) { ++*(int *)counter; }
 /* A launch on a lane that begins behind what `lane` was given, and ends in front of what that is given next. */
 static cm_status branch(const job *j, int i) {
     cm_cuda_lane *side = &side_lanes[i];
-    CM_TRY(cm_cuda_mark_set(&turn, &lane));
-    CM_TRY(cm_cuda_lane_follow(side, turn));
+    CM_TRY(cm_cuda_event_record(&turn, &lane));
+    CM_TRY(cm_cuda_lane_wait_event(side, turn));
     CM_TRY(cm_cuda_result(device, cm_fake_launch(side->stream, add_one, j->counter), "a kernel"));
     if (j->leaves) return CM_OK;
-    CM_TRY(cm_cuda_mark_set(&turn, side));
-    return cm_cuda_lane_follow(&lane, turn);
+    CM_TRY(cm_cuda_event_record(&turn, side));
+    return cm_cuda_lane_wait_event(&lane, turn);
 }
 
 static cm_status work(void *context) {

@@ -235,32 +235,32 @@ static cm_status pull(cm_stream *stream, void *pinned, const void *from, size_t 
     return copy_in_order(stream, pinned, near_of((void *)(uintptr_t)from), bytes);
 }
 
-/* ---- marks ---- */
+/* ---- events ---- */
 
-typedef struct mark {
+typedef struct event {
     lane *of;
     size_t until;
-} mark;
+} event;
 
-static cm_status set_mark(cm_stream *stream, void **state) {
-    mark *m = *state;
+static cm_status event_record(cm_stream *stream, void **state) {
+    event *m = *state;
     lane *l = stream->state;
     if (!m) *state = m = calloc(1, sizeof *m);
     pthread_mutex_lock(&turn);
-    *m = (mark){l, l->given};
+    *m = (event){l, l->given};
     pthread_mutex_unlock(&turn);
     return CM_OK;
 }
 
-static cm_status follow(cm_stream *stream, void *state) {
-    const mark *m = state;
+static cm_status event_wait(cm_stream *stream, void *state) {
+    const event *m = state;
     if (stream->state == m->of) return cm_fail(CM_ERR_STATE, "a stream that follows itself");
     __atomic_fetch_add(&cm_far_state.follows, 1, __ATOMIC_RELAXED);
     return give_lane(stream->state, &(work){.behind = m->of, .until = m->until});
 }
 
-static cm_status await(void *state) {
-    const mark *m = state;
+static cm_status event_synchronize(void *state) {
+    const event *m = state;
     note('.');
     pthread_mutex_lock(&turn);
     cm_status status = reach(m->of, m->until);
@@ -268,7 +268,7 @@ static cm_status await(void *state) {
     return status;
 }
 
-static void unmark(void *state) { free(state); }
+static void event_destroy(void *state) { free(state); }
 
 /* ---- the backend ---- */
 
@@ -375,10 +375,10 @@ static const cm_backend_class far_class = {
     .read = read_stream,
     .push = push,
     .pull = pull,
-    .mark = set_mark,
-    .follow = follow,
-    .await = await,
-    .unmark = unmark,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_synchronize = event_synchronize,
+    .event_destroy = event_destroy,
     .replay = replay,
     .destroy_graph = destroy_graph,
     .capture = capture,

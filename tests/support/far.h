@@ -26,7 +26,8 @@ typedef struct cm_far {
     size_t stops;       /* copies by the device's own functions, for which all streams are waited for */
     size_t follows;     /* streams that were put behind another */
     size_t pinned;      /* bytes of the host's memory that are pinned */
-    /* in the order in which the host did it: > a push, p the play of a pass, < a pull, = a read, . a wait for a mark */
+    /* in the order in which the host did it: > a push, p the play of a pass, < a pull, = a read, . a wait for an event
+     */
     char notes[CM_FAR_NOTES];
     size_t noted;
 } cm_far;

@@ -304,7 +304,7 @@ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
     memcpy(to, from, 16);
 }
 
-void cm_lanes_await(const cm_lanes *lanes) { (void)lanes; }
+void cm_lanes_wait(const cm_lanes *lanes) { (void)lanes; }
 
 /* ---- products ---- */
 

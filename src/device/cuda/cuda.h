@@ -3,7 +3,7 @@
  *
  *   driver.h           the driver as a table: types, results, loading it
  *   properties.c       what there is, and whether code can run on it
- *   device.c, lane.c   an opened device and its memory; lanes and marks in their order
+ *   device.c, lane.c   an opened device and its memory; lanes and events in their order
  *   graph.c            captured graphs
  *   result.c           results of the driver as lines
  *   autotune_cache.h   what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
@@ -135,14 +135,14 @@ cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) CM_MUST_USE;
 cm_status cm_cuda_lane_push(cm_cuda_lane *lane, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
 cm_status cm_cuda_lane_pull(cm_cuda_lane *lane, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
 
-/* A point in a lane's order: what it had been given when the mark was last set. */
-typedef struct cm_cuda_mark cm_cuda_mark;
-/* Sets *mark, NULL at first; the caller's, through cm_cuda_mark_destroy. */
-cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) CM_MUST_USE;
-void cm_cuda_mark_destroy(cm_cuda_mark *mark); /* NULL is allowed; what follows it still does */
-/* What is launched on `lane` from now on runs after the mark, of the same device. */
-cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) CM_MUST_USE;
-cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) CM_MUST_USE; /* sleeps until it has been reached */
+/* A point in a lane's order: what it had been given when the event was last recorded. */
+typedef struct cm_cuda_event cm_cuda_event;
+/* Records *event, NULL at first; the caller's, through cm_cuda_event_destroy. */
+cm_status cm_cuda_event_record(cm_cuda_event **event, cm_cuda_lane *lane) CM_MUST_USE;
+void cm_cuda_event_destroy(cm_cuda_event *event); /* NULL is allowed; what follows it still does */
+/* What is launched on `lane` from now on runs after the event, of the same device. */
+cm_status cm_cuda_lane_wait_event(cm_cuda_lane *lane, const cm_cuda_event *event) CM_MUST_USE;
+cm_status cm_cuda_event_synchronize(const cm_cuda_event *event) CM_MUST_USE; /* sleeps until it has been reached */
 
 /* ---- captured graphs ------------------------------------------------------------------------------------------- */
 

@@ -184,7 +184,7 @@ static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, con
 #endif
 }
 
-static __device__ inline void cm_lanes_await(const cm_lanes *lanes) {
+static __device__ inline void cm_lanes_wait(const cm_lanes *lanes) {
     (void)lanes;
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");

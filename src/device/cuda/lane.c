@@ -1,4 +1,4 @@
-/* Lanes: a stream, its workspace, its pinned staging memory; marks in their order. */
+/* Lanes: a stream, its workspace, its pinned staging memory; events in their order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,56 +117,56 @@ cm_status cm_cuda_lane_pull(cm_cuda_lane *lane, void *pinned, const void *from, 
     return CM_OK;
 }
 
-/* ---- marks ---- */
+/* ---- events ---- */
 
-struct cm_cuda_mark {
+struct cm_cuda_event {
     cm_cuda_device *device; /* borrowed */
     cm_cu_event event;
 };
 
 /* The driver keeps the event until it has happened. */
-void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
-    if (!mark) return;
-    const cm_cuda_device *device = mark->device;
-    if (mark->event && device->driver->context_use(device->context) == CM_CU_OK)
-        device->driver->event_destroy(mark->event);
-    free(mark);
+void cm_cuda_event_destroy(cm_cuda_event *event) {
+    if (!event) return;
+    const cm_cuda_device *device = event->device;
+    if (event->event && device->driver->context_use(device->context) == CM_CU_OK)
+        device->driver->event_destroy(event->event);
+    free(event);
 }
 
-/* Hosts wait for marks where an update's results come back and where a batch has been sent: long, and with threads
+/* Hosts wait for events where an update's results come back and where a batch has been sent: long, and with threads
  * that draw batches and act. So they sleep and leave them the processor. To be woken up takes longer than to have spun,
  * and in that time the GPU has the next update's gradient to work on. */
-static cm_status open_event(cm_cuda_mark *mark) {
+static cm_status open_event(cm_cuda_event *event) {
     const unsigned flags = CM_CU_EVENT_BLOCKING | CM_CU_EVENT_NO_TIMING;
-    CM_CU_TRY(mark->device, "an event of the GPU", event_create(&mark->event, flags));
+    CM_CU_TRY(event->device, "an event of the GPU", event_create(&event->event, flags));
     return CM_OK;
 }
 
-static cm_status take_mark(cm_cuda_device *device, cm_cuda_mark **out) {
-    cm_cuda_mark *made = NULL;
+static cm_status take_event(cm_cuda_device *device, cm_cuda_event **out) {
+    cm_cuda_event *made = NULL;
     CM_TRY(cm_alloc(&made, 1, sizeof *made, "an event of the GPU"));
     made->device = device;
     cm_status status = open_event(made);
     if (status == CM_OK) *out = made;
-    if (status != CM_OK) cm_cuda_mark_destroy(made);
+    if (status != CM_OK) cm_cuda_event_destroy(made);
     return status;
 }
 
-cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) {
+cm_status cm_cuda_event_record(cm_cuda_event **event, cm_cuda_lane *lane) {
     CM_TRY(cm_cuda_enter(lane->device));
-    if (!*mark) CM_TRY(take_mark(lane->device, mark));
-    CM_CU_TRY(lane->device, "marking a stream", event_record((*mark)->event, lane->stream));
+    if (!*event) CM_TRY(take_event(lane->device, event));
+    CM_CU_TRY(lane->device, "recording an event", event_record((*event)->event, lane->stream));
     return CM_OK;
 }
 
-cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) {
+cm_status cm_cuda_lane_wait_event(cm_cuda_lane *lane, const cm_cuda_event *event) {
     CM_TRY(cm_cuda_enter(lane->device));
-    CM_CU_TRY(lane->device, "ordering two streams", stream_wait_event(lane->stream, mark->event, 0));
+    CM_CU_TRY(lane->device, "ordering two streams", stream_wait_event(lane->stream, event->event, 0));
     return CM_OK;
 }
 
-cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) {
-    CM_TRY(cm_cuda_enter(mark->device));
-    CM_CU_TRY(mark->device, "waiting for the GPU", event_wait(mark->event));
+cm_status cm_cuda_event_synchronize(const cm_cuda_event *event) {
+    CM_TRY(cm_cuda_enter(event->device));
+    CM_CU_TRY(event->device, "waiting for the GPU", event_wait(event->event));
     return CM_OK;
 }

@@ -134,7 +134,7 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  * and sums as above.
  *
  * Copies behind the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
- * multiples of 16. Behind cm_lanes_await all that this lane has sent is there for it, and behind a meeting for others.
+ * multiples of 16. Behind cm_lanes_wait all that this lane has sent is there for it, and behind a meeting for others.
  * Neither is a meeting. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
@@ -149,7 +149,7 @@ static __device__ void cm_lanes_product_32(const cm_lanes *lanes, const float a[
                                            float rest[2][4]);
 static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 static __device__ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
-static __device__ void cm_lanes_await(const cm_lanes *lanes);
+static __device__ void cm_lanes_wait(const cm_lanes *lanes);
 #else
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -161,7 +161,7 @@ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], c
 void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4], float rest[2][4]);
 uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
-void cm_lanes_await(const cm_lanes *lanes);
+void cm_lanes_wait(const cm_lanes *lanes);
 #endif
 
 #ifdef __cplusplus

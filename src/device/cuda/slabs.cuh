@@ -17,7 +17,7 @@ static __device__ __forceinline__ void cm_slabs_publish(void) {
 }
 
 /* What a compiler has in registers of the sums is what the products leave there. */
-static __device__ __forceinline__ void cm_slabs_await(int ahead, int n, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+static __device__ __forceinline__ void cm_slabs_wait(int ahead, int n, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
     if (ahead > 0) {
         asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); /* at most */
         return;

@@ -35,7 +35,7 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
  * Lane 32 w + 4 g + q of the group has of a sum, for every j < n / 8, four numbers from 4 j on: row 16 w + g, columns
  * 8 j + 2 q and 8 j + 2 q + 1, then those of row 16 w + g + 8. The order of additions is the device's own.
  *
- * cm_slabs_multiply begins such a set. cm_slabs_await waits for all sets of the group but the last `ahead` ones, 0 or
+ * cm_slabs_multiply begins such a set. cm_slabs_wait waits for all sets of the group but the last `ahead` ones, 0 or
  * 1: before that nobody may look at their sums or write what they read. What lanes have written to the block's memory,
  * or sent there, is seen behind cm_slabs_publish, by each of those lanes, and a meeting. All but `lanes` and sums is
  * the same for the lanes of a group; bfloat, n and depth are constants where it is compiled. */
@@ -51,7 +51,7 @@ typedef struct cm_slab_set {
 #else
 /* Elsewhere each warp brings what it multiplies, and has its sums at once. */
 CM_KERNEL_COPIED void cm_slabs_publish(void) {}
-CM_KERNEL_COPIED void cm_slabs_await(int ahead, int n, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+CM_KERNEL_COPIED void cm_slabs_wait(int ahead, int n, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
     (void)ahead, (void)n, (void)sum;
 }
 

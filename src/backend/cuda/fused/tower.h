@@ -189,9 +189,9 @@ CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, 
 }
 
 /* Behind a meeting the weights of a stage are there, and so are the planes that were written before it. */
-CM_KERNEL_COPIED void cm_tower_await(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_tower_wait(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
     const bool brought = cm_tower_brings(t, stage);
-    if (brought) cm_lanes_await(lanes);
+    if (brought) cm_lanes_wait(lanes);
     if (brought || planes) cm_slabs_publish();
 }
 
@@ -317,12 +317,12 @@ CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *
     set.b.first = t->stage + cm_tower_stage(stage, channels), set.b.pitch = channels * CM_SLAB_PIECE;
     set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
     set.tiles = tiles;
-    cm_tower_await(t, stage, begins, lanes);
+    cm_tower_wait(t, stage, begins, lanes);
     cm_lanes_meet(lanes);
     cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
     cm_tower_bring(t, f, (stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES, channels, lanes);
     if (begins) cm_tower_norm(t, layer, channels, lanes);
-    cm_slabs_await(1, channels, sum);
+    cm_slabs_wait(1, channels, sum);
 }
 
 /* Layer `index`. Blocks begin at places of their own: all would want the same weights at the same time, which lie in
@@ -342,7 +342,7 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed 
         }
         window = window + 1 < CM_TOWER_WINDOW ? window + 1 : 0;
     }
-    cm_slabs_await(0, channels, sum);
+    cm_slabs_wait(0, channels, sum);
     if (index + 1 == t->args->layers) {
         cm_tower_leave(t, layer, channels, bfloat, lanes, sum);
     } else if (layer->adds) {

@@ -145,20 +145,20 @@ static cm_status pull_stream(cm_stream *stream, void *pinned, const void *from, 
     return cm_cuda_lane_pull(&cm_cuda_stream_of(stream)->lane, pinned, from, bytes);
 }
 
-static cm_status mark(cm_stream *stream, void **state) {
-    cm_cuda_mark *set = *state;
-    cm_status status = cm_cuda_mark_set(&set, &cm_cuda_stream_of(stream)->lane);
+static cm_status event_record(cm_stream *stream, void **state) {
+    cm_cuda_event *set = *state;
+    cm_status status = cm_cuda_event_record(&set, &cm_cuda_stream_of(stream)->lane);
     *state = set;
     return status;
 }
 
-static cm_status follow(cm_stream *stream, void *state) {
-    return cm_cuda_lane_follow(&cm_cuda_stream_of(stream)->lane, state);
+static cm_status event_wait(cm_stream *stream, void *state) {
+    return cm_cuda_lane_wait_event(&cm_cuda_stream_of(stream)->lane, state);
 }
 
-static cm_status await(void *state) { return cm_cuda_mark_wait(state); }
+static cm_status event_synchronize(void *state) { return cm_cuda_event_synchronize(state); }
 
-static void unmark(void *state) { cm_cuda_mark_destroy(state); }
+static void event_destroy(void *state) { cm_cuda_event_destroy(state); }
 
 /* Behind what changed the block, before what the stream is given next. */
 static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
@@ -228,10 +228,10 @@ static const cm_backend_class class_of_cuda = {
     .read = read_stream,
     .push = push_stream,
     .pull = pull_stream,
-    .mark = mark,
-    .follow = follow,
-    .await = await,
-    .unmark = unmark,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_synchronize = event_synchronize,
+    .event_destroy = event_destroy,
     .replay = cm_cuda_replay,
     .launch = cm_cuda_launch,
     .destroy_graph = cm_cuda_destroy_graph,

@@ -55,8 +55,8 @@ typedef struct cm_cuda {
 
 /* Where calls run concurrently with those of a stream (cm_call.lane). */
 typedef struct cm_cuda_side_stream {
-    cm_stream *stream; /* owned; NULL before a call of it is prepared */
-    cm_cuda_mark *end; /* of what it was given */
+    cm_stream *stream;  /* owned; NULL before a call of it is prepared */
+    cm_cuda_event *end; /* of what it was given */
 } cm_cuda_side_stream;
 
 /* stream->state */
@@ -66,7 +66,7 @@ typedef struct cm_cuda_stream {
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
     struct cm_convolution_norm_plan *norms; /* those in use */
     cm_cuda_side_stream side[CM_CALL_LANES];
-    cm_cuda_mark *turn; /* where one of these begins */
+    cm_cuda_event *turn; /* where one of these begins */
 } cm_cuda_stream;
 
 static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }

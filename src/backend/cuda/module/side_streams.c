@@ -1,5 +1,5 @@
-/* Side streams of a stream. They begin at a mark of it and end in one that it follows: under capture that makes them
- * branches of its graph. */
+/* Side streams of a stream. They begin at an event of it and end in one that it waits for: under capture that makes
+ * them branches of its graph. */
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/ops/ops.h"
 
@@ -22,8 +22,8 @@ cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_s
     if (call->lane == 0) return CM_OK;
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
     *out = s->side[call->lane - 1].stream;
-    CM_TRY(cm_cuda_mark_set(&s->turn, &s->lane));
-    return cm_cuda_lane_follow(&cm_cuda_stream_of(*out)->lane, s->turn);
+    CM_TRY(cm_cuda_event_record(&s->turn, &s->lane));
+    return cm_cuda_lane_wait_event(&cm_cuda_stream_of(*out)->lane, s->turn);
 }
 
 cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
@@ -31,8 +31,8 @@ cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
     for (int i = 0; i < CM_CALL_LANES; i++) {
         if (!(lanes >> (i + 1) & 1u)) continue;
         cm_cuda_side_stream *side = &s->side[i];
-        CM_TRY(cm_cuda_mark_set(&side->end, &cm_cuda_stream_of(side->stream)->lane));
-        CM_TRY(cm_cuda_lane_follow(&s->lane, side->end));
+        CM_TRY(cm_cuda_event_record(&side->end, &cm_cuda_stream_of(side->stream)->lane));
+        CM_TRY(cm_cuda_lane_wait_event(&s->lane, side->end));
     }
     return CM_OK;
 }
@@ -40,8 +40,8 @@ cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
 void cm_cuda_side_stream_close(cm_stream *stream) {
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
     for (int i = 0; i < CM_CALL_LANES; i++) {
-        cm_cuda_mark_destroy(s->side[i].end);
+        cm_cuda_event_destroy(s->side[i].end);
         cm_stream_close(s->side[i].stream);
     }
-    cm_cuda_mark_destroy(s->turn);
+    cm_cuda_event_destroy(s->turn);
 }
