@@ -49,7 +49,7 @@ $(BUILD)/cuda/shared_headers.o: $(HEADERS) $(BUILD)/cuda/flags.stamp
 $(BUILD)/cuda/flags.stamp: FORCE
 	$(call stamp,$@,$(NVCC) $(NVCC_FLAGS))
 
-# Tensor cores of 9.0 that read the block's memory by themselves are in no other architecture, so code for them has a name of
+# Tensor cores of 9.0 that read shared memory by themselves are in no other architecture, so code for them has a name of
 # its own. Files that have any are compiled for it in place of 9.0.
 NINES = $(patsubst 90,90a,$1)
 $(BUILD)/src/backend/cuda/fused/tower.cu.o: private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \

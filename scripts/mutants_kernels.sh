@@ -231,7 +231,7 @@ backend/cuda/fused/row_kernel.h|element += (lanes)->count|element += 2 * (lanes)
 backend/cuda/fused/row_kernel.h|run < s->k; run++|run + 1 < s->k; run++
 backend/cuda/fused/row_kernel.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
 backend/cuda/fused/row_kernel.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
-backend/cuda/fused/row_kernel.h|if (i > 0) cm_lanes_meet(&block);|
+backend/cuda/fused/row_kernel.h|if (i > 0) cm_lanes_sync(&block);|
 backend/cuda/fused/row_kernel.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
 backend/cuda/fused/row_kernel.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
 backend/cuda/fused/row_kernel.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
@@ -239,7 +239,7 @@ backend/cuda/fused/row_kernel.h|k.scale = s->number|k.scale = 1.0f
 backend/cuda/fused/row_kernel.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
 backend/cuda/fused/row_kernel.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
 backend/cuda/fused/row_kernel.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
-backend/cuda/fused/row_kernel.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
+backend/cuda/fused/row_kernel.h|if (!also) return;\n    cm_lanes_sync(lanes);|if (!also) return;
 backend/cuda/fused/row_kernel.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
 backend/cuda/fused/row_kernel.h|also[i] = y[i]|also[i] = 0.0f
 backend/cuda/ops/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
@@ -293,15 +293,15 @@ mcts/copy.h|entry.leaf = a == at|entry.leaf = a != at
 mcts/copy.h|    to.node->share = view->node->share;|
 mcts/copy.h|    *to.cold = *view->cold;|
 mcts/copy.h|if (cm_copy_has_logits(tree)) to.logit[a]|if (!cm_copy_has_logits(tree)) to.logit[a]
-mcts/step_impl.inc|        lanes_meet(tree);\n        if (lanes_leads(tree)) {\n            cm_backup_node|        if (lanes_leads(tree)) {\n            cm_backup_node
+mcts/step_impl.inc|        lanes_sync(tree);\n        if (lanes_leads(tree)) {\n            cm_backup_node|        if (lanes_leads(tree)) {\n            cm_backup_node
 mcts/step_impl.inc|leaf = a == at ? here : leaf|leaf = here
 mcts/step_impl.inc|if (!is_new) view->node->prior = old->prior;|
 mcts/lanes_warp.inc|    *copy = *ahead;|
 mcts/step_impl.inc|if (lanes_leads(tree)) write_leaf_node|write_leaf_node
 mcts/step_impl.inc|    if (lanes_leads(tree)) {\n        move_action|    {\n        move_action
-mcts/step_impl.inc|    lanes_meet(tree);\n    if (!tree->is_dense) renew_open|    if (!tree->is_dense) renew_open
+mcts/step_impl.inc|    lanes_sync(tree);\n    if (!tree->is_dense) renew_open|    if (!tree->is_dense) renew_open
 mcts/step_impl.inc|        if (lanes_leads(tree)) {\n            cm_backup_node|        {\n            cm_backup_node
-mcts/step_impl.inc|    lanes_meet(tree);\n    if (is_chance)|    if (is_chance)
+mcts/step_impl.inc|    lanes_sync(tree);\n    if (is_chance)|    if (is_chance)
 mcts/step_impl.inc|if (lanes_leads(tree)) cold->open_mass = mass|
 mcts/lanes_warp.inc|lanes_clear(const cm_tree *tree, void *words, size_t n) {|lanes_clear(const cm_tree *tree, void *words, size_t n) { n--;
 mcts/lanes_warp.inc|(lanes)->index % CM_LANES|(lanes)->index
@@ -310,7 +310,7 @@ mcts/lanes_warp.inc|{-x[i], i}|{x[i], i}
 mcts/lanes_warp.inc|{-x[i], i}|{-x[i], -i}
 mcts/lanes_warp.inc|most.value = -INFINITY, most.at = CM_NONE;|;
 mcts/lanes_warp.inc|part += cm_exp(x[i] - top)|part += cm_exp(x[i])
-mcts/lanes_warp.inc|    }\n    lanes_meet(tree);\n}|    }\n}
+mcts/lanes_warp.inc|    }\n    lanes_sync(tree);\n}|    }\n}
 mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|a < width
 mcts/lanes_warp.inc|cm_exp(logits[a] - top) * factor|cm_exp(logits[a] - top)
@@ -334,7 +334,7 @@ mcts/lanes_warp.inc|    most = cm_lanes_max(lanes, most);\n    float part|    fl
 mcts/lanes_warp.inc|+ open * cold->open_mass|+ open
 mcts/lanes_warp.inc|* total - (float)view->visits[i] * visit|* total
 mcts/lanes_warp.inc|open * total).entry|open).entry
-mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    return lanes_gumbel_interior
+mcts/lanes_warp.inc|    lanes_sync(tree);\n    return lanes_gumbel_interior|    return lanes_gumbel_interior
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
@@ -343,21 +343,21 @@ agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch
 agent/cuda/simulations.h|i < k->count|i + 1 < k->count
 agent/cuda/simulations.h|k->has_afterstate ? 2 : 1|k->has_afterstate ? 1 : 2
-agent/cuda/simulations.h|&k->afterstate, item, lanes);\n            cm_lanes_meet(lanes);|&k->afterstate, item, lanes);
-agent/cuda/simulations.h|root, &part);\n    cm_lanes_meet(lanes);|root, &part);
+agent/cuda/simulations.h|&k->afterstate, item, lanes);\n            cm_lanes_sync(lanes);|&k->afterstate, item, lanes);
+agent/cuda/simulations.h|root, &part);\n    cm_lanes_sync(lanes);|root, &part);
 agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
-backend/cuda/fused/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row
-backend/cuda/fused/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
-backend/cuda/fused/row_near.h|wide ? here : here / 2|wide ? here : here / 4
-backend/cuda/fused/row_near.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
-backend/cuda/fused/row_near.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
-backend/cuda/fused/row_near.h|row < rows && at < words.used|row + 1 < rows && at < words.used
-backend/cuda/fused/row_near.h|if (first + i * CM_ROW_WARPS < rows) to|if (first + i * CM_ROW_WARPS < s->n) to
-backend/cuda/fused/row_near.h|output >= s->of.dense.near_rows|output > s->of.dense.near_rows
-backend/cuda/fused/row_near.h|at < words.used ?|true ?
-backend/cuda/fused/row_near.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
-backend/cuda/fused/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.near + 4), own
-backend/cuda/fused/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
+backend/cuda/fused/row_shared.h|weight.row = s->of.dense.shared_row|weight.row = s->of.dense.weight_row
+backend/cuda/fused/row_shared.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
+backend/cuda/fused/row_shared.h|wide ? here : here / 2|wide ? here : here / 4
+backend/cuda/fused/row_shared.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
+backend/cuda/fused/row_shared.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
+backend/cuda/fused/row_shared.h|row < rows && at < words.used|row + 1 < rows && at < words.used
+backend/cuda/fused/row_shared.h|if (first + i * CM_ROW_WARPS < rows) to|if (first + i * CM_ROW_WARPS < s->n) to
+backend/cuda/fused/row_shared.h|output >= s->of.dense.shared_rows|output > s->of.dense.shared_rows
+backend/cuda/fused/row_shared.h|at < words.used ?|true ?
+backend/cuda/fused/row_shared.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
+backend/cuda/fused/row_shared.h|memory + s->of.dense.shared), own|memory + s->of.dense.shared + 4), own
+backend/cuda/fused/row_shared.h|int i = 0; i < a->steps|int i = 4; i < a->steps
 backend/cuda/fused/tower.h|(tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low|(tile + t->group) * CM_SLAB_ROWS + t->low
 backend/cuda/fused/tower.h|t->low + 8 * half|t->low + 4 * half
 backend/cuda/fused/tower.h|x >= a->width|x > a->width
@@ -365,7 +365,7 @@ backend/cuda/fused/tower.h|board >= t->boards|board > t->boards
 backend/cuda/fused/tower.h|(int64_t)(t->first + board) * a->height|(int64_t)board * a->height
 backend/cuda/fused/tower.h|t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share|t.boards = a->share
 backend/cuda/fused/tower.h|CM_EACH(i, lanes, 2 * pieces * t->at.pitch|CM_EACH(i, lanes, pieces * t->at.pitch
-backend/cuda/fused/tower.h|[i] = none;\n    cm_lanes_meet(lanes);|[i] = none;
+backend/cuda/fused/tower.h|[i] = none;\n    cm_lanes_sync(lanes);|[i] = none;
 backend/cuda/fused/tower.h|t.begin = (int)(item % CM_TOWER_WINDOW)|t.begin = (int)item
 backend/cuda/fused/tower.h|board * t->at.row + cell % a->width|board * a->width + cell % a->width
 backend/cuda/fused/tower.h|i < 2 ? &low : &high|i < 1 ? &low : &high
@@ -409,8 +409,8 @@ backend/cuda/fused/tower.h|cm_tower_bound(layer), true, channels|cm_tower_bound(
 backend/cuda/fused/tower.h|if (cm_tower_has(t, i)) to[|to[
 backend/cuda/fused/tower.h|i % 2 * 8) * CM_SLAB_PIECE / 2|i % 2 * 4) * CM_SLAB_PIECE / 2
 backend/cuda/fused/tower.h|old = adds ? cm_tower_old|old = false ? cm_tower_old
-backend/cuda/fused/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    cm_slabs_multiply
-backend/cuda/fused/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    if (begins) cm_tower_norm(t, layer, channels, lanes);\n    cm_lanes_meet(lanes);\n    cm_slabs_multiply
+backend/cuda/fused/tower.h|    cm_lanes_sync(lanes);\n    cm_slabs_multiply|    cm_slabs_multiply
+backend/cuda/fused/tower.h|    cm_lanes_sync(lanes);\n    cm_slabs_multiply|    if (begins) cm_tower_norm(t, layer, channels, lanes);\n    cm_lanes_sync(lanes);\n    cm_slabs_multiply
 backend/cuda/fused/tower.h|part == 0 && f->part == CM_TOWER_AHEAD|part == 0 && f->part == CM_TOWER_AHEAD + 1
 backend/cuda/fused/tower.h|(stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES|(stage + CM_TOWER_AHEAD + 1) % CM_TOWER_STAGES
 backend/cuda/fused/tower.h|f->number - CM_TOWER_AHEAD, part|f->number - CM_TOWER_AHEAD + 1, part

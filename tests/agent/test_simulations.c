@@ -92,11 +92,11 @@ START_TEST(one_launch_gives_the_bits_of_many) {
     open_all(config);
     cuda_cpu_winner = FAR;
     expect_same(&(search_task){kinds[_i].policy, kinds[_i].type, MOST_ROOTS, SIMULATIONS, 0});
-    ck_assert_int_eq(simulations_cpu_near, 0);
+    ck_assert_int_eq(simulations_cpu_shared, 0);
     cuda_cpu_winner = NEAR;
     cuda_cpu_limits.multiprocessors = 1;
     expect_same(&(search_task){kinds[_i].policy, kinds[_i].type, MOST_ROOTS, SIMULATIONS, 0});
-    ck_assert_int_gt(simulations_cpu_near, 3);
+    ck_assert_int_gt(simulations_cpu_shared, 3);
     close_all();
 }
 END_TEST
@@ -112,7 +112,7 @@ START_TEST(as_many_weights_are_near_as_there_is_room_for) {
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
         cuda_cpu_limits.block_bytes = rooms[i].bytes;
         expect_same(&t);
-        ck_assert_int_eq(simulations_cpu_near, rooms[i].layers);
+        ck_assert_int_eq(simulations_cpu_shared, rooms[i].layers);
         ck_assert_int_eq(simulations_cpu_partly, rooms[i].partly);
         t.roots = 1;
     }
@@ -127,7 +127,7 @@ START_TEST(the_network_of_the_benchmark_is_one_launch) {
     const cm_support support = {-20.0f, 20.0f, 41, true};
     open_all(cm_test_mlp(4, 2, 128, 64, support));
     expect_same(&(search_task){CM_POLICY_MUZERO, cost_types[_i], CM_ROW_TILE, SIMULATIONS, 0});
-    ck_assert_int_gt(simulations_cpu_near, 3);
+    ck_assert_int_gt(simulations_cpu_shared, 3);
     close_all();
 }
 END_TEST

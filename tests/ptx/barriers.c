@@ -1,4 +1,4 @@
-/* Where threads meet: they wait until all who are to come are there, and then go on together. */
+/* Barriers, where threads wait until all that are to come are there, then go on together. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 void ptx_come(thread *t, ptx_state state, uint32_t mask) {
     t->state = state;
     t->mask = mask;
-    if (state == PTX_MEETS && !(mask >> t->index % PTX_WARP & 1))
-        ptx_fail(t, "it is not in the mask 0x%x of those who meet", mask);
+    if (state == PTX_SYNCS && !(mask >> t->index % PTX_WARP & 1))
+        ptx_fail(t, "it is not in the mask 0x%x of those at a barrier", mask);
 }
 
 void ptx_come_to_barrier(thread *t, const ptx_instruction *i) {
@@ -17,33 +17,33 @@ void ptx_come_to_barrier(thread *t, const ptx_instruction *i) {
     ptx_come(t, PTX_WAITS, UINT32_MAX);
 }
 
-void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(0).u32); }
-void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(5).u32); }
-void ptx_come_to_shuffle_from(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(5).u32); }
+void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_SYNCS, PTX_AT(0).u32); }
+void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_SYNCS, PTX_AT(5).u32); }
+void ptx_come_to_shuffle_from(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_SYNCS, PTX_AT(5).u32); }
 
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i) {
     (void)i;
-    ptx_come(t, PTX_MEETS, UINT32_MAX);
+    ptx_come(t, PTX_SYNCS, UINT32_MAX);
 }
 
 void ptx_come_to_f16_product(thread *t, const ptx_instruction *i) {
     (void)i;
-    ptx_come(t, PTX_MEETS, UINT32_MAX);
+    ptx_come(t, PTX_SYNCS, UINT32_MAX);
 }
 
 void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i) {
     (void)i;
-    ptx_come(t, PTX_MEETS, UINT32_MAX);
+    ptx_come(t, PTX_SYNCS, UINT32_MAX);
 }
 
 static bool is_shuffle(const ptx_instruction *i) {
     return i->run == ptx_come_to_shuffle || i->run == ptx_come_to_shuffle_from;
 }
 
-/* Where only the operation says who meets whom, not its place: the others are .aligned. */
+/* Where only the operation says who waits for whom, not its place: the others are .aligned. */
 static bool is_anywhere(const ptx_instruction *i) { return i->run == ptx_come_to_warp_barrier || is_shuffle(i); }
 
-static bool is_same_meeting(const thread *a, const thread *b) {
+static bool is_same_barrier(const thread *a, const thread *b) {
     if (b->state != a->state || a->mask != b->mask || a->at->run != b->at->run) return false;
     return a->at == b->at || is_anywhere(a->at) || a->index / PTX_WARP != b->index / PTX_WARP;
 }
@@ -193,50 +193,50 @@ static bool is_complete(const block *b, const thread *t, int first) {
     const int end = warp_end(b, first);
     for (int k = 0; k < PTX_WARP; k++) {
         if (!(t->mask >> k & 1)) continue;
-        if (first + k >= end || !is_same_meeting(t, &b->threads[first + k])) return false;
+        if (first + k >= end || !is_same_barrier(t, &b->threads[first + k])) return false;
     }
     return true;
 }
 
-static void meet(block *b, int first, const thread *t) {
+static void sync_lanes(block *b, int first, const thread *t) {
     thread *all = &b->threads[first];
     const uint32_t mask = t->mask;
-    if (b->profile) ptx_profile_meet(b, first, mask);
+    if (b->profile) ptx_profile_sync(b, first, mask);
     if (t->at->run == ptx_come_to_warp_barrier)
         order(all, mask);
     else if (is_shuffle(t->at))
         shuffle(all, mask);
     else if (ptx_is_of_group(t->at))
-        ptx_meet_of_group(all);
+        ptx_sync_group(all);
     else
         multiply(all);
     for (int k = 0; k < PTX_WARP; k++)
         if (mask >> k & 1) all[k].state = PTX_RUNS;
 }
 
-bool ptx_meet_at_once(block *b, int first, uint32_t mask) {
+bool ptx_sync_at_once(block *b, int first, uint32_t mask) {
     const thread *all = &b->threads[first];
-    PTX_EACH_LANE(lane, mask) if (all[lane].state != PTX_MEETS || all[lane].mask != mask) return false;
-    meet(b, first, &all[__builtin_ctz(mask)]);
+    PTX_EACH_LANE(lane, mask) if (all[lane].state != PTX_SYNCS || all[lane].mask != mask) return false;
+    sync_lanes(b, first, &all[__builtin_ctz(mask)]);
     return true;
 }
 
-bool ptx_meet_in_warp(block *b, int first) {
+bool ptx_sync_warp(block *b, int first) {
     bool any = false;
     for (int k = first; k < warp_end(b, first); k++) {
         thread *t = &b->threads[k];
-        if (t->state != PTX_MEETS || !is_complete(b, t, first)) continue;
-        meet(b, first, t);
+        if (t->state != PTX_SYNCS || !is_complete(b, t, first)) continue;
+        sync_lanes(b, first, t);
         any = true;
     }
     return any;
 }
 
 /* bar.sync is for all threads of the block, of a warp by the same instruction. */
-bool ptx_meet_in_block(block *b) {
+bool ptx_sync_block(block *b) {
     for (int k = 0; k < b->launch->threads; k++) {
         const thread *t = &b->threads[k];
-        if (t->state != PTX_WAITS || !is_same_meeting(t, &b->threads[k / PTX_WARP * PTX_WARP])) return false;
+        if (t->state != PTX_WAITS || !is_same_barrier(t, &b->threads[k / PTX_WARP * PTX_WARP])) return false;
     }
     b->epoch++;
     if (b->profile) ptx_profile_barrier(b);
@@ -250,10 +250,10 @@ bool ptx_meet_in_block(block *b) {
 static const char *doing(const thread *t) {
     return t->state == PTX_ENDED   ? "has ended"
            : t->state == PTX_WAITS ? "waits at a barrier of the block"
-                                   : "meets others";
+                                   : "is at a barrier";
 }
 
-void ptx_fail_meeting(block *b) {
+void ptx_fail_barrier(block *b) {
     thread *waiting = NULL;
     for (int k = 0; k < b->launch->threads && !waiting; k++)
         if (b->threads[k].state != PTX_ENDED) waiting = &b->threads[k];
@@ -261,7 +261,7 @@ void ptx_fail_meeting(block *b) {
     for (int k = first; k < b->launch->threads; k++) {
         thread *other = &b->threads[k];
         const bool is_asked = waiting->state == PTX_WAITS || (waiting->mask >> k % PTX_WARP & 1);
-        if (other == waiting || !is_asked || is_same_meeting(waiting, other)) continue;
+        if (other == waiting || !is_asked || is_same_barrier(waiting, other)) continue;
         ptx_fail(waiting, "it waits for thread %d, which %s at line %d of the text", k, doing(other),
                  other->at->text_line);
     }

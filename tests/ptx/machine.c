@@ -66,17 +66,17 @@ static void begin_thread(block *b, int index) {
     if (b->local_bytes) memset(t->local, NONSENSE, b->local_bytes);
 }
 
-/* Every warp in turn, then the meetings: false when all threads have ended. */
+/* Every warp in turn, then the barriers: false when all threads have ended. */
 static bool take_turns(block *b) {
     const int threads = b->launch->threads;
     bool any = false, left = false;
     for (int first = 0; first < threads; first += PTX_WARP) {
         const int warp = b->launch->threads_backwards ? (threads - 1) / PTX_WARP * PTX_WARP - first : first;
         do any |= ptx_run_warp(b, warp);
-        while (ptx_meet_in_warp(b, warp));
+        while (ptx_sync_warp(b, warp));
     }
     for (int k = 0; k < threads; k++) left |= b->threads[k].state != PTX_ENDED;
-    if (left && !ptx_meet_in_block(b) && !any) ptx_fail_meeting(b);
+    if (left && !ptx_sync_block(b) && !any) ptx_fail_barrier(b);
     return left;
 }
 

@@ -84,7 +84,7 @@ typedef struct ptx_frame {
     const ptx_instruction *call; /* that the frame is left by */
 } ptx_frame;
 
-typedef enum ptx_state { PTX_RUNS, PTX_MEETS, PTX_WAITS, PTX_ENDED } ptx_state; /* WAITS: at a barrier of the block */
+typedef enum ptx_state { PTX_RUNS, PTX_SYNCS, PTX_WAITS, PTX_ENDED } ptx_state; /* WAITS: at a barrier of the block */
 
 /* What is asked for all the time is in front. */
 typedef struct thread {
@@ -169,8 +169,8 @@ static inline const ptx_value *ptx_lanes_of(const ptx_group *g, const ptx_instru
     return room;
 }
 
-/* Runs the threads of a warp, `first` of the block and those behind it, until each meets others, or its end: false if
- * there was none to run. */
+/* Runs the threads of a warp, `first` of the block and those behind it, until each is at a barrier, or at its end:
+ * false if there was none to run. */
 bool ptx_run_warp(block *b, int first);
 
 /* ---- operations ---- */
@@ -226,9 +226,9 @@ void ptx_come_to_group_fence(thread *t, const ptx_instruction *i);
 void ptx_come_to_group_commit(thread *t, const ptx_instruction *i);
 void ptx_come_to_group_wait(thread *t, const ptx_instruction *i);
 bool ptx_is_of_group(const ptx_instruction *i); /* one of these five */
-void ptx_meet_of_group(thread *all);            /* a whole warp has come to one of them */
+void ptx_sync_group(thread *all);               /* a whole warp has come to one of them */
 
-/* ---- meetings ---- */
+/* ---- barriers ---- */
 
 void ptx_come(thread *t, ptx_state state, uint32_t mask);
 
@@ -242,12 +242,12 @@ void ptx_come_to_f16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i);
 /* Lets lanes of the mask go on that have come to the same instruction and wait for one another alone: false if they do
  * not. */
-bool ptx_meet_at_once(block *b, int first, uint32_t mask);
+bool ptx_sync_at_once(block *b, int first, uint32_t mask);
 /* Lets threads go on whose partners are all there: true if there were any. */
-bool ptx_meet_in_warp(block *b, int first);
-bool ptx_meet_in_block(block *b);
+bool ptx_sync_warp(block *b, int first);
+bool ptx_sync_block(block *b);
 /* Of a block where nobody can go on. */
-_Noreturn void ptx_fail_meeting(block *b);
+_Noreturn void ptx_fail_barrier(block *b);
 
 /* ---- profile ---- */
 
@@ -258,7 +258,7 @@ void ptx_profile_end_block(block *b);
 void ptx_profile_issue(thread *t, const ptx_instruction *i); /* when it can */
 void ptx_profile_result(thread *t, const ptx_instruction *i);
 void ptx_profile_access(thread *t, const ptx_instruction *i, uint64_t address, ptx_space space);
-void ptx_profile_meet(block *b, int first, uint32_t mask); /* those of the mask from thread `first` on */
+void ptx_profile_sync(block *b, int first, uint32_t mask); /* those of the mask from thread `first` on */
 /* When a copy that it issues now arrives, a product of so many cycles is done; it does not go on before `when`. */
 uint64_t ptx_profile_copy(thread *t);
 uint64_t ptx_profile_product(thread *t, int cycles);

@@ -38,7 +38,7 @@ void ptx_products_close(struct ptx_products *products, int warps) {
 
 static ptx_products *products_of(const thread *t) { return &t->block->products[t->index / PTX_WARP]; }
 
-static void come(thread *t) { ptx_come(t, PTX_MEETS, UINT32_MAX); }
+static void come(thread *t) { ptx_come(t, PTX_SYNCS, UINT32_MAX); }
 
 void ptx_come_to_bf16_group(thread *t, const ptx_instruction *i) {
     (void)i;
@@ -214,7 +214,7 @@ static void wait_for(thread *all, ptx_products *mine, uint32_t pending) {
     if (done) memmove(mine->all, mine->all + done, (size_t)mine->count * sizeof *mine->all);
 }
 
-void ptx_meet_of_group(thread *all) {
+void ptx_sync_group(thread *all) {
     const ptx_instruction *i = all->at;
     const thread *t = all;
     ptx_products *mine = products_of(all);

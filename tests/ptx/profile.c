@@ -232,7 +232,7 @@ void ptx_profile_until(thread *t, uint64_t when) {
     of->count = 0;
 }
 
-/* ---- those who meet ---- */
+/* ---- those at a barrier ---- */
 
 /* Everybody goes on as the last one who has come. */
 static void wait_for_last(ptx_profile *p, int first, int end, uint32_t mask) {
@@ -243,7 +243,7 @@ static void wait_for_last(ptx_profile *p, int first, int end, uint32_t mask) {
         if (mask >> (k - first) % PTX_WARP & 1) p->of[k] = p->of[last];
 }
 
-void ptx_profile_meet(block *b, int first, uint32_t mask) {
+void ptx_profile_sync(block *b, int first, uint32_t mask) {
     const int end = first + PTX_WARP < b->launch->threads ? first + PTX_WARP : b->launch->threads;
     wait_for_last(b->profile, first, end, mask);
     for (int k = first; k < end; k++)

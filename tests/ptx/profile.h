@@ -4,7 +4,7 @@
  *     cycles     of the chain of instructions that a block's end waits for. A lane issues an instruction a cycle at
  *                most, each once what it reads is there; that takes the latency of the operation (latency.c: round
  *                numbers near those published for the architectures 8.0 and 9.0). Between two jumps they come in the
- *                order that suits them, as ptxas would have it. Who meets waits for the last. Not in it: other warps
+ *                order that suits them, as ptxas would have it. A barrier waits for the last. Not in it: other warps
  *                that want the same slots, bandwidth, caches, what else ptxas makes of the text.
  *     issued     instructions of warps, where lanes that diverge run together again as soon as they can: a
  *                multiprocessor issues 4 a cycle at most

@@ -1,14 +1,14 @@
 /* Runs PTX, the code that nvcc makes of kernels, on the CPU: every thread of a launch, instruction by instruction.
  *
- * A thread runs until it comes to where threads meet: bar.sync for all threads of a block, shfl.sync and bar.warp.sync
+ * A thread runs until it comes to a barrier: bar.sync for all threads of a block, shfl.sync and bar.warp.sync
  * for those of the mask, mma.sync and what warp groups do (wgmma) for a warp. The blocks of a launch run one after the
  * other, the warps of a block interleaved, from the first to the last or the other way round. Lanes of a warp that are
  * at the same instruction run it together, those that are behind ahead of the others: results must not depend on it,
  * and where they could it is a race. What a device would do without a word, or not do for ever, ends the launch with
  * one line that says which thread did it, and where:
  *
- *     threads that do not come to a meeting: because they have ended, have another mask or another instruction
- *     reads and writes across the end of memory that a block shares, that is a thread's own, or of arguments; at
+ *     threads that do not come to a barrier: because they have ended, have another mask or another instruction
+ *     reads and writes across the end of shared memory, that is a thread's own, or of arguments; at
  *     addresses that are no multiple of all bytes of the access
  *     races: two threads' accesses to the same memory, global or shared, of which one writes, without a barrier between
  *     them that is for both (shuffles order no memory, nor does anything order blocks)
@@ -22,7 +22,7 @@
  * are in shared memory, K-major and not swizzled, of bf16 or f16; sums are of f32. To races they count as read by the
  * first and the last lane of each warp, from when a product is issued until it is made.
  *
- * Memory that a block shares, or that is a thread's own, is full of NaN at first. Global memory is the host's, at the
+ * Shared memory, or that is a thread's own, is full of NaN at first. Global memory is the host's, at the
  * host's addresses. Arithmetic is that of the PTX ISA, bit for bit; where that allows an error (.approx) the result is
  * rounded correctly, and the sums of mma and wgmma, whose order the ISA leaves open, are made in float64 and rounded
  * once for every 16 products. A NaN that arithmetic makes in float32 is 0x7fffffff, as on a device. Source: PTX ISA

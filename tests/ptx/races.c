@@ -1,6 +1,6 @@
 /* Who has read and written what in a launch. Every word of memory has a cell, or every byte where there are accesses to
  * less than words: who wrote it last, and the last two who have read it since. Two accesses of which one writes must be
- * one thread's, or have a meeting between them. */
+ * one thread's, or have a barrier between them. */
 #include <stdlib.h>
 #include <string.h>
 

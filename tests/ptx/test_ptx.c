@@ -174,7 +174,7 @@ START_TEST(generic_addresses_reach_every_memory) {
 }
 END_TEST
 
-/* ---- threads that meet ---- */
+/* ---- threads at barriers ---- */
 
 START_TEST(shuffles_exchange_numbers_between_lanes) {
     expect_ok(BEGIN "shfl.sync.bfly.b32 %r1|%p1, %r0, 5, 31, -1; st.global.u32 [%d1], %r1;" END, WARP, 1);
@@ -354,8 +354,8 @@ START_TEST(what_a_kernel_must_not_do_ends_it_with_a_line) {
 }
 END_TEST
 
-/* A meeting of 8 lanes orders their memory, and no others'. */
-START_TEST(meetings_of_some_lanes_are_for_these) {
+/* A barrier of 8 lanes orders their memory, and no others'. */
+START_TEST(barriers_of_some_lanes_are_for_these) {
     static const char text[] = BEGIN
         "shl.b32 %r1, %r0, 2; mov.u32 %r2, own; add.s32 %r3, %r2, %r1; xor.b32 %r4, %r1, GAP; add.s32 %r4, %r2, %r4;\n"
         "and.b32 %r5, %r0, 24; shl.b32 %r6, 255, %r5; st.shared.u32 [%r3], %r0; bar.warp.sync %r6;\n" FROM_NEIGHBOUR
@@ -439,8 +439,8 @@ START_TEST(instructions_wait_for_what_they_read) {
 }
 END_TEST
 
-/* Half of a warp has nothing to do for a while; and what a lane takes, those who meet it wait for. */
-START_TEST(lanes_go_their_ways_and_meet) {
+/* Half of a warp has nothing to do for a while; and what a lane takes, those at its barrier wait for. */
+START_TEST(lanes_diverge_and_synchronize) {
     const char *some = "setp.lt.u32 %p1, %r0, 16; @%p1 bra DONE; add.s32 %r1, %r0, 1; add.s32 %r1, %r1, 1;\nDONE:";
     const ptx_cost none = cost_of("", WARP), half = cost_of(some, WARP);
     ck_assert_uint_eq(half.issued - none.issued, 4);
@@ -469,12 +469,12 @@ int main(void) {
     tcase_add_test(tc, a_barrier_brings_what_others_wrote);
     tcase_add_test(tc, bytes_of_a_word_are_threads_own);
     tcase_add_loop_test(tc, what_a_kernel_must_not_do_ends_it_with_a_line, 0, sizeof faults / sizeof *faults);
-    tcase_add_test(tc, meetings_of_some_lanes_are_for_these);
+    tcase_add_test(tc, barriers_of_some_lanes_are_for_these);
     tcase_add_test(tc, bytes_that_are_not_used_do_not_race);
     tcase_add_test(tc, a_line_says_where_the_source_has_it);
     tcase_add_test(tc, requests_move_what_their_lanes_do_not_share);
     tcase_add_test(tc, instructions_wait_for_what_they_read);
-    tcase_add_test(tc, lanes_go_their_ways_and_meet);
+    tcase_add_test(tc, lanes_diverge_and_synchronize);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

@@ -128,7 +128,7 @@ static bool run_one(way *w) {
     }
     if (run_each(w, i)) return true;
     thread *first = &w->g.all[0];
-    return w->g.mask == w->all && ptx_meet_at_once(first->block, first->index, w->all);
+    return w->g.mask == w->all && ptx_sync_at_once(first->block, first->index, w->all);
 }
 
 /* Until lanes part, do not go on, or come to where others wait. */

@@ -140,7 +140,7 @@ static bool is_of_blocks(const ptx_function *entry) { return ptx_parameters(entr
 
 static void check_entry(const char *name, const ptx_function *entry, size_t bytes) {
     const size_t kept = ptx_kept_bytes(entry), most = is_of_blocks(entry) ? CM_BLOCK_KEPT : SMALL_BLOCK;
-    if (kept > most) ck_abort_msg("%s keeps %zu bytes of a block's memory, which has %zu for it", name, kept, most);
+    if (kept > most) ck_abort_msg("%s keeps %zu bytes of shared memory, which has %zu for it", name, kept, most);
     if (ptx_parameter_bytes(entry, 0) != bytes)
         ck_abort_msg("%s takes %zu bytes of arguments, not %zu", name, ptx_parameter_bytes(entry, 0), bytes);
 }

@@ -9,12 +9,12 @@
 
 enum { STACK = 64 * 1024, GUARD = 64, NONSENSE = 0xff, GUARD_BYTE = 0x5a };
 
-typedef enum meeting_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT, PRODUCT_32 } meeting_kind;
+typedef enum barrier_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT, PRODUCT_32 } barrier_kind;
 
-/* What a lane brings to a meeting. */
+/* What a lane brings to a barrier. */
 typedef struct ticket {
-    meeting_kind kind;
-    int64_t number; /* of the meeting, counted from 1 */
+    barrier_kind kind;
+    int64_t number; /* of the barrier, counted from 1 */
     double value;
     cm_found found;
     bool bfloat;
@@ -46,21 +46,21 @@ UNSEEN static void change_sides(side *from, side *to) {
     if (!__builtin_setjmp(from->place)) go_on(to);
 }
 
-/* Meetings of all lanes, or of the parts of a block, of 8, 16 or 32 lanes. */
+/* Barriers of all lanes, or of the parts of a block, of 8, 16 or 32 lanes. */
 typedef enum circle { ALL, EIGHTS, SIXTEENS, WARPS, CIRCLES } circle;
 enum { LEAST_PART = 8, PARTS = CM_BLOCK / LEAST_PART };
 
-typedef struct meetings {
+typedef struct barriers {
     int64_t number[CM_BLOCK];         /* of the last one that a lane came to */
-    int64_t came[PARTS], made[PARTS]; /* by the part's number: lanes to meetings; results */
-    ticket ticket[2][CM_BLOCK];       /* of meetings with even and with odd numbers */
-} meetings;
+    int64_t came[PARTS], made[PARTS]; /* by the part's number: lanes to barriers; results */
+    ticket ticket[2][CM_BLOCK];       /* of barriers with even and with odd numbers */
+} barriers;
 
 /* One launch while it runs. */
 typedef struct run {
     lanes_body body;
     const void *args;
-    int64_t items, steps;  /* steps: how often a lane came to a meeting, or to its end */
+    int64_t items, steps;  /* steps: how often a lane came to a barrier, or to its end */
     int count, now;        /* lanes; the one that has its turn */
     bool backwards;        /* from the last item to the first */
     bool lanes_backwards;  /* from the last lane to the first */
@@ -68,7 +68,7 @@ typedef struct run {
     size_t memory_bytes;
     side hub, lane[CM_BLOCK];
     bool done[CM_BLOCK];
-    meetings meetings[CIRCLES];
+    barriers barriers[CIRCLES];
     unsigned char stacks[CM_BLOCK][STACK]; /* the rest is zero when a launch begins */
 } run;
 
@@ -97,15 +97,15 @@ UNSEEN static void run_lane(void) {
     change_sides(&r->lane[index], &r->hub);
 }
 
-/* The first of the lanes that meet with lane i. */
+/* The first of the lanes at the barrier of lane i. */
 static int first_of(circle c, int i) {
     return c == ALL ? 0 : i / (LEAST_PART << (c - EIGHTS)) * (LEAST_PART << (c - EIGHTS));
 }
 
-static void check_meetings(const run *r) {
+static void check_barriers(const run *r) {
     for (circle c = ALL; c < CIRCLES; c++)
         for (int i = 0; i < r->count; i++) {
-            const int64_t *number = r->meetings[c].number;
+            const int64_t *number = r->barriers[c].number;
             if (number[i] != number[first_of(c, i)])
                 ck_abort_msg("lane %d met %ld times, lane %d %ld times", i, (long)number[i], first_of(c, i),
                              (long)number[first_of(c, i)]);
@@ -123,7 +123,7 @@ static void take_turns(run *r) {
         }
         if (left > 0 && steps == r->steps) ck_abort_msg("%d lanes wait for lanes that do not come", left);
     }
-    check_meetings(r);
+    check_barriers(r);
 }
 
 /* Memory of the items. Freed by the caller. */
@@ -188,23 +188,23 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count, size
     give_back(r);
 }
 
-/* The meetings that a lane comes to as one of lanes->count, the first lane there, and the number of its part. */
-static meetings *meetings_of(const cm_lanes *lanes, int *first, int *part) {
-    run *r = lanes->meeting;
+/* The barriers that a lane comes to as one of lanes->count, the first lane there, and the number of its part. */
+static barriers *barriers_of(const cm_lanes *lanes, int *first, int *part) {
+    run *r = lanes->barrier;
     circle c = ALL;
     if (lanes->count != r->count)
         for (c = EIGHTS; LEAST_PART << (c - EIGHTS) < lanes->count;) c++;
     *first = r->now - lanes->index;
     *part = *first / LEAST_PART;
-    return &r->meetings[c];
+    return &r->barriers[c];
 }
 
 /* Leaves a ticket and comes back when all lanes have: true for the first to come back, whose part it is to make the
- * result of the meeting. One lane alone meets nobody. */
-static bool meet(const cm_lanes *lanes, ticket mine) {
-    run *r = lanes->meeting;
+ * result of the barrier. One lane alone waits for none. */
+static bool sync_lanes(const cm_lanes *lanes, ticket mine) {
+    run *r = lanes->barrier;
     int first, part;
-    meetings *m = meetings_of(lanes, &first, &part);
+    barriers *m = barriers_of(lanes, &first, &part);
     const int here = first + lanes->index;
     mine.number = ++m->number[here];
     ticket *all = &m->ticket[mine.number % 2][first];
@@ -215,16 +215,16 @@ static bool meet(const cm_lanes *lanes, ticket mine) {
     while (m->came[part] < mine.number * lanes->count);
     const ticket *next = &all[(lanes->index + 1) % lanes->count];
     if (next->number != mine.number || next->kind != mine.kind)
-        ck_abort_msg("lane %d is not at meeting %ld of the lane before it", lanes->index + 1, (long)mine.number);
+        ck_abort_msg("lane %d is not at barrier %ld of the lane before it", lanes->index + 1, (long)mine.number);
     const bool is_first = m->made[part] < mine.number;
     m->made[part] = mine.number;
     return is_first;
 }
 
-/* The tickets of the meeting that this lane comes from; the result is in the first one. */
+/* The tickets of the barrier that this lane comes from; the result is in the first one. */
 static ticket *tickets(const cm_lanes *lanes) {
     int first, part;
-    meetings *m = meetings_of(lanes, &first, &part);
+    barriers *m = barriers_of(lanes, &first, &part);
     return &m->ticket[m->number[first + lanes->index] % 2][first];
 }
 
@@ -246,7 +246,7 @@ static double tree_sum(const ticket *all, int count) {
 
 double cm_lanes_sum(const cm_lanes *lanes, double value) {
     if (lanes->count == 1) return value;
-    bool first = meet(lanes, (ticket){.kind = SUM, .value = value});
+    bool first = sync_lanes(lanes, (ticket){.kind = SUM, .value = value});
     ticket *all = tickets(lanes);
     if (first) all[0].value = tree_sum(all, lanes->count);
     return all[0].value;
@@ -254,7 +254,7 @@ double cm_lanes_sum(const cm_lanes *lanes, double value) {
 
 float cm_lanes_max(const cm_lanes *lanes, float value) {
     if (lanes->count == 1) return value;
-    bool first = meet(lanes, (ticket){.kind = MOST, .value = (double)value});
+    bool first = sync_lanes(lanes, (ticket){.kind = MOST, .value = (double)value});
     ticket *all = tickets(lanes);
     for (int i = 1; first && i < lanes->count; i++) all[0].value = fmax(all[0].value, all[i].value);
     return (float)all[0].value;
@@ -262,18 +262,18 @@ float cm_lanes_max(const cm_lanes *lanes, float value) {
 
 cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found) {
     if (lanes->count == 1) return found;
-    bool first = meet(lanes, (ticket){.kind = LEAST, .found = found});
+    bool first = sync_lanes(lanes, (ticket){.kind = LEAST, .found = found});
     ticket *all = tickets(lanes);
     for (int i = 1; first && i < lanes->count; i++) all[0].found = cm_found_least(all[0].found, all[i].found);
     return all[0].found;
 }
 
-void cm_lanes_meet(const cm_lanes *lanes) {
-    if (lanes->count > 1) meet(lanes, (ticket){.kind = PLAIN});
+void cm_lanes_sync(const cm_lanes *lanes) {
+    if (lanes->count > 1) sync_lanes(lanes, (ticket){.kind = PLAIN});
 }
 
 float cm_lanes_sum_16(const cm_lanes *lanes, float value) {
-    bool first = meet(lanes, (ticket){.kind = SUM_16, .value = (double)value});
+    bool first = sync_lanes(lanes, (ticket){.kind = SUM_16, .value = (double)value});
     ticket *all = tickets(lanes);
     if (!first) return (float)all[0].value;
     float sum[16];
@@ -340,10 +340,10 @@ static void multiply(ticket *all) {
 }
 
 /* What all lanes bring is multiplied by the first that comes back; each gets its sums. */
-static void meet_for_product(const cm_lanes *lanes, ticket *mine, float sum[4], void (*make)(ticket *all)) {
+static void sync_for_product(const cm_lanes *lanes, ticket *mine, float sum[4], void (*make)(ticket *all)) {
     memcpy(mine->sum, sum, sizeof mine->sum);
     if (lanes->count != CM_WARP) ck_abort_msg("%d lanes have no product", lanes->count);
-    bool first = meet(lanes, *mine);
+    bool first = sync_lanes(lanes, *mine);
     ticket *all = tickets(lanes);
     if (first) make(all);
     memcpy(sum, all[lanes->index].sum, sizeof mine->sum);
@@ -353,7 +353,7 @@ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], c
     ticket mine = {.kind = PRODUCT, .bfloat = bfloat};
     memcpy(mine.a, a, sizeof mine.a);
     memcpy(mine.b, b, sizeof mine.b);
-    meet_for_product(lanes, &mine, sum, multiply);
+    sync_for_product(lanes, &mine, sum, multiply);
 }
 
 static void multiply_32(ticket *all) {
@@ -371,7 +371,7 @@ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[
     ticket mine = {.kind = PRODUCT_32};
     memcpy(mine.a_32, a, sizeof mine.a_32);
     memcpy(mine.b_32, b, sizeof mine.b_32);
-    meet_for_product(lanes, &mine, sum, multiply_32);
+    sync_for_product(lanes, &mine, sum, multiply_32);
 }
 
 uint32_t cm_lanes_pair(float low, float high, bool bfloat) {

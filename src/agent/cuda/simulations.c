@@ -8,7 +8,7 @@
 
 #include "backend/cuda/fused/row_autotune.h"
 #include "backend/cuda/fused/row_build.h"
-#include "backend/cuda/fused/row_near.h"
+#include "backend/cuda/fused/row_shared.h"
 #include "core/arena.h"
 #include "core/log.h"
 
@@ -38,10 +38,10 @@ static bool build(const cm_stream *stream, const cm_simulations *of, cm_simulati
 
 /* Gives weights places in what is left of the memory of a block, which leaves none for fetching others ahead; false if
  * none has one. */
-static bool bring_near(const cm_stream *stream, cm_simulations_args *args) {
+static bool bring_to_shared(const cm_stream *stream, cm_simulations_args *args) {
     const uint32_t room = (uint32_t)cm_ops_limits_of(stream).block_bytes - args->used, before = args->memory;
-    args->memory = cm_row_near(&args->recurrent, args->memory, room);
-    if (args->has_afterstate) args->memory = cm_row_near(&args->afterstate, args->memory, room);
+    args->memory = cm_row_shared(&args->recurrent, args->memory, room);
+    if (args->has_afterstate) args->memory = cm_row_shared(&args->afterstate, args->memory, room);
     args->recurrent.ahead = args->afterstate.ahead = 0;
     return args->memory > before;
 }
@@ -82,21 +82,21 @@ static void name_simulations(const cm_simulations_args *args, char key[CM_AUTOTU
 
 /* The ways to launch all at once. */
 typedef struct both {
-    cm_simulations_args far, near; /* weights in the device's memory, or as many as have room in the block's */
+    cm_simulations_args global, shared; /* weights in the device's memory, or as many as have room in the block's */
 } both;
 
 /* *out: the one that is the fastest; NULL: that is launch by launch. */
 static cm_status choose(cm_stream *stream, const cm_simulations *of, both *args, const cm_simulations_args **out) {
-    const bool is_near = bring_near(stream, &args->near);
-    way ways[WAYS] = {{stream, of, NULL}, {stream, of, &args->far}, {stream, of, &args->near}};
+    const bool is_shared = bring_to_shared(stream, &args->shared);
+    way ways[WAYS] = {{stream, of, NULL}, {stream, of, &args->global}, {stream, of, &args->shared}};
     cm_cuda_candidate candidate[WAYS];
     char key[CM_AUTOTUNE_KEY_BYTES];
     int winner = 0;
     for (int i = 0; i < WAYS; i++) candidate[i] = (cm_cuda_candidate){launch_way, &ways[i]};
-    name_simulations(&args->far, key);
-    args->far.count = args->near.count = measured_of(of);
-    CM_TRY(cm_ops_choose(stream, key, candidate, is_near ? WAYS : WAYS - 1, &winner));
-    args->far.count = args->near.count = of->count;
+    name_simulations(&args->global, key);
+    args->global.count = args->shared.count = measured_of(of);
+    CM_TRY(cm_ops_choose(stream, key, candidate, is_shared ? WAYS : WAYS - 1, &winner));
+    args->global.count = args->shared.count = of->count;
     *out = ways[winner].args;
     return CM_OK;
 }
@@ -122,8 +122,8 @@ static cm_status create(cm_stream *stream, const cm_simulations *of, void **whol
     cm_status status = CM_OK;
     *whole = NULL;
     CM_TRY(cm_alloc(&args, 1, sizeof *args, "the simulations of a search"));
-    if (of->count > 0 && build(stream, of, &args->far)) {
-        args->near = args->far;
+    if (of->count > 0 && build(stream, of, &args->global)) {
+        args->shared = args->global;
         status = choose(stream, of, args, &chosen);
     }
     if (status == CM_OK) status = keep(chosen, whole);

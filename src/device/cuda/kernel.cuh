@@ -16,7 +16,7 @@ static __device__ inline unsigned cm_lanes_mask(int count) {
     return ((1u << count) - 1u) << (threadIdx.x % CM_WARP & ~(unsigned)(count - 1));
 }
 
-/* Lanes of one warp meet, which shuffles alone do not do: they order no memory. Returns the mask for them. */
+/* Lanes of one warp synchronize, which shuffles alone do not do: they order no memory. Returns the mask for them. */
 static __device__ inline unsigned cm_lanes_gather(const cm_lanes *lanes) {
     unsigned mask = cm_lanes_mask(lanes->count);
     __syncwarp(mask);
@@ -26,7 +26,7 @@ static __device__ inline unsigned cm_lanes_gather(const cm_lanes *lanes) {
 /* Every thread of the block gets value of each warp's lane 0 in shared memory. */
 template <typename T> static __device__ inline const T *cm_lanes_share(T value) {
     __shared__ T warp[CM_BLOCK / CM_WARP];
-    __syncthreads(); /* the last meeting has been read */
+    __syncthreads(); /* the last barrier has been read */
     if (threadIdx.x % CM_WARP == 0) warp[threadIdx.x / CM_WARP] = value;
     __syncthreads();
     return warp;
@@ -67,7 +67,7 @@ static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found)
     return least;
 }
 
-static __device__ inline void cm_lanes_meet(const cm_lanes *lanes) {
+static __device__ inline void cm_lanes_sync(const cm_lanes *lanes) {
     if (lanes->count == 1) return;
     if (lanes->count <= CM_WARP) {
         cm_lanes_gather(lanes);

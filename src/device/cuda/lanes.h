@@ -6,16 +6,16 @@
  *
  * that does the work of one of `count` lanes for one item: an element, a row, a column. Items are independent and may
  * run in any order. The lanes of an item run at the same time; each takes every count-th element from its own index on,
- * and they meet in the functions below, which all lanes must call in the same order. So the sums of a kernel have a
- * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
- * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run
- * lanes interleaved, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also meet
+ * and they synchronize in the functions below, which all lanes must call in the same order. So the sums of a kernel
+ * have a fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads of a
+ * warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run lanes
+ * interleaved, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also synchronize
  * warp by warp (cm_lanes_part), each warp as often as it likes.
  *
- * Memory. Between two meetings lanes run in any order, also those of a warp. So what one lane writes another may read,
- * or write, only behind a meeting, and what one lane has read another may write only behind a meeting: the functions
- * below are meetings in this sense, too. What is read, changed and written back is one lane's work. The tests' lanes
- * take turns in both orders, so that a meeting that is missing gives a wrong number in one of them.
+ * Memory. Between two barriers lanes run in any order, also those of a warp. So what one lane writes another may read,
+ * or write, only behind a barrier, and what one lane has read another may write only behind a barrier: the functions
+ * below are barriers in this sense, too. What is read, changed and written back is one lane's work. The tests' lanes
+ * take turns in both orders, so that a barrier that is missing gives a wrong number in one of them.
  *
  * A launch of blocks may ask for memory that the lanes of an item share; it holds nothing of use at first.
  *
@@ -64,12 +64,12 @@ extern "C" {
 
 enum { CM_WARP = 32, CM_BLOCK = 256 };
 
-/* Bytes of a block's memory that are left to what a compiler keeps there. */
+/* Bytes of shared memory that are left to what a compiler keeps there. */
 enum { CM_BLOCK_KEPT = 1024 };
 
 typedef struct cm_lanes {
     int index, count; /* of this lane: index in [0, count) */
-    void *meeting;    /* of whoever runs them */
+    void *barrier;    /* of whoever runs them */
     float *memory;    /* that the lanes of an item share, at a multiple of 16 bytes; NULL: the launch asked for none */
 } cm_lanes;
 
@@ -84,7 +84,7 @@ static CM_HD inline cm_lanes cm_lanes_part(const cm_lanes *block, int count) {
 /* Lanes for rows of n elements: 1, 8, CM_WARP or CM_BLOCK. */
 static inline int cm_lanes_for(int64_t n) { return n <= 4 ? 1 : n <= 16 ? 8 : n <= 2048 ? CM_WARP : CM_BLOCK; }
 
-/* For sums of n numbers that lie apart, whose reading takes longer than meeting: at most 16 for a lane, if it can be.
+/* For sums of n numbers that lie apart, whose reading takes longer than a barrier: at most 16 for a lane, if it can be.
  */
 static inline int cm_lanes_for_sum(int64_t n) { return n <= 16 ? 8 : n <= 256 ? CM_WARP : CM_BLOCK; }
 
@@ -113,9 +113,9 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
 }
 
 /* What every lane gets: the sum of all values (a tree: lanes 16, 8, 4, 2, 1 apart, then warps in order), the largest,
- * the smallest with its first place. cm_lanes_meet is a meeting for its own sake. cm_lanes_sum_16 is for a warp whose
+ * the smallest with its first place. cm_lanes_sync is a barrier for its own sake. cm_lanes_sum_16 is for a warp whose
  * lanes 16 .. 31 have the values of 0 .. 15: the sum of these in float32 (lanes 8, 4, 2, 1 apart). cm_lanes_fetch is no
- * meeting: it says that these bytes are soon to be read.
+ * barrier: it says that these bytes are soon to be read.
  *
  * cm_lanes_product is for a warp: sum[16, 8] += a[16, 16] b[16, 8], of bfloat16 or else float16, in float32 and in an
  * order of the device's own. Lane 4 g + q brings pairs of neighbours along the sum, the first one in the low half, and
@@ -123,7 +123,7 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     a    rows g, g + 8 from column 2 q on, then the same rows from column 2 q + 8 on
  *     b    column g from row 2 q on, then from row 2 q + 8 on
  *     sum  row g, columns 2 q and 2 q + 1, then row g + 8
- * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits.
+ * It is no barrier where memory is concerned. cm_lanes_pair is no barrier at all: two numbers rounded to 16 bits.
  *
  * cm_lanes_product_32 is the same of float32, of a[16, 8] and b[8, 8]: sum gets what is large, rest what is small, and
  * sum + rest[0] + rest[1] is off by some 2^-22 of the factors at most, but for what adding costs: a device may cut what
@@ -134,13 +134,13 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  * and sums as above.
  *
  * Copies behind the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
- * multiples of 16. Behind cm_lanes_wait all that this lane has sent is there for it, and behind a meeting for others.
- * Neither is a meeting. */
+ * multiples of 16. Behind cm_lanes_wait all that this lane has sent is there for it, and behind a barrier for others.
+ * Neither is a barrier. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
 static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
-static __device__ void cm_lanes_meet(const cm_lanes *lanes);
+static __device__ void cm_lanes_sync(const cm_lanes *lanes);
 static __device__ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 static __device__ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2],
@@ -154,7 +154,7 @@ static __device__ void cm_lanes_wait(const cm_lanes *lanes);
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
 cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
-void cm_lanes_meet(const cm_lanes *lanes);
+void cm_lanes_sync(const cm_lanes *lanes);
 float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);

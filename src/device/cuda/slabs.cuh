@@ -1,4 +1,4 @@
-/* Products of slabs (slabs.h) where tensor cores read the block's memory by themselves: code for compute capability 9.0
+/* Products of slabs (slabs.h) where tensor cores read shared memory by themselves: code for compute capability 9.0
  * alone (sm_90a). A .cu file includes this one before the header of its kernels. */
 #ifndef CM_DEVICE_CUDA_SLABS_CUH
 #define CM_DEVICE_CUDA_SLABS_CUH

@@ -1,4 +1,4 @@
-/* Products of slabs: planes of 16 bits in a block's memory, as tensor cores of compute capability 9.0 read them by
+/* Products of slabs: planes of 16 bits in shared memory, as tensor cores of compute capability 9.0 read them by
  * themselves. For the files of kernels, behind lanes.h or kernel.cuh.
  *
  * A slab [rows, columns], columns a multiple of 8, is columns / 8 pieces: eight columns of all rows, 16 bytes a row,
@@ -36,8 +36,8 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
  * 8 j + 2 q and 8 j + 2 q + 1, then those of row 16 w + g + 8. The order of additions is the device's own.
  *
  * cm_slabs_multiply begins such a set. cm_slabs_wait waits for all sets of the group but the last `ahead` ones, 0 or
- * 1: before that nobody may look at their sums or write what they read. What lanes have written to the block's memory,
- * or sent there, is seen behind cm_slabs_publish, by each of those lanes, and a meeting. All but `lanes` and sums is
+ * 1: before that nobody may look at their sums or write what they read. What lanes have written to shared memory,
+ * or sent there, is seen behind cm_slabs_publish, by each of those lanes, and a barrier. All but `lanes` and sums is
  * the same for the lanes of a group; bfloat, n and depth are constants where it is compiled. */
 typedef struct cm_slab_set {
     cm_slab a, b;
@@ -47,7 +47,7 @@ typedef struct cm_slab_set {
 } cm_slab_set;
 
 #ifdef CM_SLABS_ARE_READ
-/* Where tensor cores read the block's memory by themselves: slabs.cuh. */
+/* Where tensor cores read shared memory by themselves: slabs.cuh. */
 #else
 /* Elsewhere each warp brings what it multiplies, and has its sums at once. */
 CM_KERNEL_COPIED void cm_slabs_publish(void) {}

@@ -30,7 +30,7 @@ CM_KERNEL_COPIED cm_tree cm_tree_of_root(const cm_tree_args *k, int b, const cm_
 
 /* How a lane of a warp works on a root: with all others, or alone. */
 CM_KERNEL cm_lanes cm_tree_together(const cm_lanes *lanes) {
-    cm_lanes all = {lanes->index, CM_WARP, lanes->meeting, NULL};
+    cm_lanes all = {lanes->index, CM_WARP, lanes->barrier, NULL};
     return all;
 }
 CM_KERNEL cm_lanes cm_tree_alone(void) {

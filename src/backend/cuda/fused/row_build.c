@@ -14,11 +14,11 @@ typedef struct layer {
     const cm_tensor *y, *x, *narrow_x, *weight;
 } layer;
 
-/* A layer reads x from the block's memory, at multiples of 16 bytes: others are brought there first, and so are those
+/* A layer reads x from shared memory, at multiples of 16 bytes: others are brought there first, and so are those
  * of which it is to make a copy. */
 static bool bring_rows(cm_row_places *all, const layer *of) {
     const bool copies = of->narrow_x && of->narrow_x->data;
-    if (cm_places_is_near(all, of->x) && !copies) return true;
+    if (cm_places_is_shared(all, of->x) && !copies) return true;
     cm_row_step *s = cm_places_step(all, CM_OP_activation, of->x->dim[1]);
     if (!s) return false;
     if (of->x->dtype != CM_F32) { /* the pass has the copy alone */

@@ -1,6 +1,7 @@
 /* A pass whose operations all work row by row, as one kernel: a block takes a tile of rows through all of them. What
- * they leave for each other lies in the block's memory, weights come from the device's unless they are near
- * (row_near.h). A step is an operation; its arithmetic is that of the operation's own kernel, on a row of the tile. */
+ * they leave for each other lies in shared memory, weights come from the device's unless they are in shared memory
+ * (row_shared.h). A step is an operation; its arithmetic is that of the operation's own kernel, on a row of the tile.
+ */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_KERNEL_H
 #define CM_BACKEND_CUDA_FUSED_ROW_KERNEL_H
 
@@ -215,7 +216,7 @@ CM_KERNEL void cm_row_put_also(const cm_row_step *s, const cm_row_tile *t, int r
     const float *y = cm_row_rows(t, &s->y, row).data;
     float *also = cm_row_rows(t, &s->also, row).data;
     if (!also) return;
-    cm_lanes_meet(lanes);
+    cm_lanes_sync(lanes);
     CM_EACH(i, lanes, s->n * s->k) also[i] = y[i];
 }
 
@@ -280,7 +281,7 @@ CM_KERNEL_COPIED void cm_row_steps(const cm_row_kernel_args *a, int64_t item, bo
     t.half = a->tile < CM_ROW_TILE;
     t.memory = lanes->memory;
     for (int i = -AHEAD; i < steps; i++) {
-        if (i > 0) cm_lanes_meet(&block);
+        if (i > 0) cm_lanes_sync(&block);
         if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, &block);
         if (i >= 0) cm_row_step_run(&a->step[i], &t, trains, &block);
     }

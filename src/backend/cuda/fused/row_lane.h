@@ -2,7 +2,7 @@
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_LANE_H
 #define CM_BACKEND_CUDA_FUSED_ROW_LANE_H
 
-#include "backend/cuda/fused/row_near.h"
+#include "backend/cuda/fused/row_shared.h"
 
 enum {
     CM_ROW_CHUNK = 32, /* of the columns of x: what the lanes of a warp read of a weight at once */

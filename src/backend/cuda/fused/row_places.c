@@ -114,7 +114,7 @@ bool cm_places_read(cm_row_places *all, cm_row_use use, const cm_tensor *t) {
     return !is_work(all, t) && touch(all, t, false);
 }
 
-bool cm_places_is_near(const cm_row_places *all, const cm_tensor *t) {
+bool cm_places_is_shared(const cm_row_places *all, const cm_tensor *t) {
     const int slot = find_slot(all, t);
     return slot != NONE && is_whole(&all->slot[slot], t) && column_of(&all->slot[slot], t) % 4 == 0;
 }
@@ -135,7 +135,7 @@ bool cm_places_gather(cm_row_places *all, const cm_tensor *t) {
 
 /* ---- what a step writes ---- */
 
-/* To the device, and where others look at it to the block's memory, too, where a layer may read it next. Layers
+/* To the device, and where others look at it to shared memory, too, where a layer may read it next. Layers
  * themselves write their results once, lane by lane; where the device's rows are added to, they are y. */
 static bool write_out(cm_row_places *all, const cm_tensor *t) {
     cm_row_step *s = cm_places_last(all);
@@ -184,7 +184,7 @@ bool cm_places_scatter(cm_row_places *all, const cm_tensor *t) {
     return true;
 }
 
-/* ---- the block's memory ---- */
+/* ---- shared memory ---- */
 
 /* Floats from row to row: rows of a tile that lanes read at once begin at different banks. */
 static int32_t stride_for(int columns) { return (columns + 7) / 8 * 8 + 4; }

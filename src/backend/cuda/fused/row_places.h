@@ -1,10 +1,10 @@
 /* Where the rows of a fused row-wise kernel lie while its steps are made (row_build.c): in the memory that the lanes of
  * a block share, or on the device.
  *
- * What a step leaves for later ones gets a slot of the block's memory, which lasts until the last step that reads it.
+ * What a step leaves for later ones gets a slot of shared memory, which lasts until the last step that reads it.
  * A later call finds it by its address: a slot remembers which rows of the device it has in their place, until
  * something else is written there. Slots get their floats at the end (cm_places_lay_out), when it is known how long
- * each one lasts; a place in the block's memory counts from the begin of its slot until then.
+ * each one lasts; a place in shared memory counts from the begin of its slot until then.
  *
  * Everything else is touched on the device. A block has its rows of every tensor there, and no other block's
  * (row_range.h); rows that are named by numbers (gathered, scattered) may be anybody's, so a pass does not touch what
@@ -23,10 +23,10 @@
 extern "C" {
 #endif
 
-/* The places of a step that may be in the block's memory, by the names of cm_row_step. */
+/* The places of a step that may be in shared memory, by the names of cm_row_step. */
 typedef enum cm_row_use { CM_ROW_Y, CM_ROW_X, CM_ROW_Z, CM_ROW_W, CM_ROW_ALSO, CM_ROW_USES } cm_row_use;
 
-/* Rows that step `made` leaves in the block's memory for those up to step `last`. */
+/* Rows that step `made` leaves in shared memory for those up to step `last`. */
 typedef struct cm_row_slot {
     cm_row_range rows, copy; /* of the device that they stand for, and their copy of 16 bits; without base: none */
     int columns;             /* floats of a row */
@@ -56,15 +56,15 @@ void cm_places_take_back(cm_row_places *all, int steps, int slots);
 /* The step reads rows of t (float32, one for each of the pass), which may be columns of what another has left; an
  * absent t is none. */
 bool cm_places_read(cm_row_places *all, cm_row_use use, const cm_tensor *t);
-/* Do rows of t, float32 or a copy, lie in the block's memory, from a multiple of 16 bytes on? Then the step may read
+/* Do rows of t, float32 or a copy, lie in shared memory, from a multiple of 16 bytes on? Then the step may read
  * them there as its x. */
-bool cm_places_is_near(const cm_row_places *all, const cm_tensor *t);
+bool cm_places_is_shared(const cm_row_places *all, const cm_tensor *t);
 void cm_places_read_near(cm_row_places *all, const cm_tensor *t);
 
-/* The step writes t as its y: into the block's memory if nobody else looks at t, else to the device, and where
+/* The step writes t as its y: into shared memory if nobody else looks at t, else to the device, and where
  * others look at all of it to both. */
 bool cm_places_write(cm_row_places *all, const cm_tensor *t);
-/* The step's y is t in the block's memory: rows of t, or the numbers that a copy t stands for. */
+/* The step's y is t in shared memory: rows of t, or the numbers that a copy t stands for. */
 void cm_places_write_near(cm_row_places *all, const cm_tensor *t);
 
 /* Copies of 16 bits of what the step writes (`narrow`) or reads; an absent t is none. What has a copy can be found by

@@ -1,5 +1,5 @@
 /* Layers of a fused row-wise kernel (row_kernel.h): products of a tile's rows with a weight that lies in the device's
- * memory, or near in the block's (row_near.h), by tensor cores: in 16 bits here, in float32 in row_wide.h. */
+ * memory, or in shared memory (row_shared.h), by tensor cores: in 16 bits here, in float32 in row_wide.h. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_PRODUCT_H
 #define CM_BACKEND_CUDA_FUSED_ROW_PRODUCT_H
 

@@ -16,7 +16,7 @@ enum {
 
 /* Rows of a tensor. */
 typedef struct cm_row_place {
-    float *data;    /* on the device: of row 0 of the pass; NULL: in the block's memory */
+    float *data;    /* on the device: of row 0 of the pass; NULL: in shared memory */
     int32_t first;  /* there: float at which row 0 of the tile begins, a multiple of 4 in the x of a dense layer */
     int32_t stride; /* floats from row to row; 0: the tensor is absent */
 } cm_row_place;
@@ -37,9 +37,9 @@ typedef struct cm_row_step {
             const void *weight;              /* [n, k] of `type`; of dense_backward [k, n] */
             const float *bias, *columns;     /* columns: those of the encoding; either may be NULL */
             int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros behind k */
-            int32_t near, near_row, near_rows; /* where a block keeps a copy of the weight's first rows (row_near.h):
-                                                  float of its memory, a multiple of 4; elements from row to row, zeros
-                                                  behind k; how many, a multiple of CM_ROW_OUTPUTS or all */
+            /* where a block keeps a copy of the weight's first rows (row_shared.h): float of its memory, a multiple of
+             * 4; elements from row to row, zeros behind k; how many, a multiple of CM_ROW_OUTPUTS or all */
+            int32_t shared, shared_row, shared_rows;
         } dense;
         struct {
             const float *scale, *shift, *mean, *variance; /* the last two of batch_norm_inference */

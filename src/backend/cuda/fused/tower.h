@@ -1,4 +1,4 @@
-/* The kernel of a tower (tower_args.h): planes stay in the block's memory from the first layer to the last, weights
+/* The kernel of a tower (tower_args.h): planes stay in shared memory from the first layer to the last, weights
  * come from the device's memory a piece after the other, the next ones while one is multiplied. */
 #ifndef CM_BACKEND_CUDA_FUSED_TOWER_H
 #define CM_BACKEND_CUDA_FUSED_TOWER_H
@@ -91,7 +91,7 @@ static CM_HD inline uint16_t *cm_tower_place_of(const cm_tower_block *t, int i, 
     return cm_slab_at(&t->from, t->at.lead + place, i % pieces);
 }
 
-/* All planes zero, behind a meeting x in those that are read first: a lane has a few pieces on their way at a time. */
+/* All planes zero, behind a barrier x in those that are read first: a lane has a few pieces on their way at a time. */
 CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
     enum { FEW = 4 };
     const int pieces = channels / CM_SLAB_PIECE, of_board = t->args->height * t->args->width * pieces;
@@ -99,7 +99,7 @@ CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat
     const int64_t first = (int64_t)t->first * of_board;
     const cm_tower_piece none = {{0, 0, 0, 0}};
     CM_EACH(i, lanes, 2 * pieces * t->at.pitch / CM_SLAB_PIECE)((cm_tower_piece *)(void *)t->from.first)[i] = none;
-    cm_lanes_meet(lanes);
+    cm_lanes_sync(lanes);
     for (int i = lanes->index; i < count; i += FEW * CM_BLOCK) {
         cm_tower_piece own[FEW];
         CM_UNROLL(k, FEW) {
@@ -188,7 +188,7 @@ CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, 
     cm_tower_begin_layer(t, f, channels, lanes);
 }
 
-/* Behind a meeting the weights of a stage are there, and so are the planes that were written before it. */
+/* Behind a barrier the weights of a stage are there, and so are the planes that were written before it. */
 CM_KERNEL_COPIED void cm_tower_wait(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
     const bool brought = cm_tower_brings(t, stage);
     if (brought) cm_lanes_wait(lanes);
@@ -306,7 +306,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
 enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
 
 /* Adds what the next piece of the weights, part `part` of its place, makes of the planes from `row` on. A stage is
- * written again two pieces behind the last one that was multiplied from it, and behind a meeting. */
+ * written again two pieces behind the last one that was multiplied from it, and behind a barrier. */
 CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
                                         int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
                                         float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
@@ -318,7 +318,7 @@ CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *
     set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
     set.tiles = tiles;
     cm_tower_wait(t, stage, begins, lanes);
-    cm_lanes_meet(lanes);
+    cm_lanes_sync(lanes);
     cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
     cm_tower_bring(t, f, (stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES, channels, lanes);
     if (begins) cm_tower_norm(t, layer, channels, lanes);

@@ -1,5 +1,5 @@
 /* A tower: convolutions 3 x 3 in 16 bits one behind the other, each with its norm (conv2d_norm), of as many channels
- * all the way, as residual networks have them. What its kernel is given, and how planes lie in a block's memory.
+ * all the way, as residual networks have them. What its kernel is given, and how planes lie in shared memory.
  *
  * A block takes `share` boards through all layers. Their cells stand by rows of the board, and within a row by boards,
  * each with one more column, which stays zero: cell (y, board, x) is place (y * share + board) * (width + 1) + x. So
@@ -16,7 +16,7 @@ enum {
     CM_TOWER_WINDOW = 9,  /* of 3 x 3 */
     CM_TOWER_GROUPS = CM_BLOCK / CM_SLAB_GROUP,
     CM_TOWER_TILES = CM_TOWER_GROUPS * CM_SLAB_TILES, /* of a block, at most */
-    CM_TOWER_STAGES = 4                               /* pieces of weights that have a place in the block's memory */
+    CM_TOWER_STAGES = 4                               /* pieces of weights that have a place in shared memory */
 };
 
 typedef struct cm_tower_layer {
@@ -62,7 +62,7 @@ static CM_HD inline int cm_tower_depth(int channels) {
     return channels % (2 * CM_SLAB_DEPTH) == 0 ? 2 * CM_SLAB_DEPTH : CM_SLAB_DEPTH;
 }
 
-/* The block's memory: factors and offsets of a norm, CM_TOWER_STAGES pieces of weights, two sets of planes. Elements of
+/* Shared memory: factors and offsets of a norm, CM_TOWER_STAGES pieces of weights, two sets of planes. Elements of
  * 16 bits up to where they begin. */
 static CM_HD inline int cm_tower_stages_at(int channels) { return 4 * channels; }
 static CM_HD inline int cm_tower_planes_at(int channels) {

@@ -9,10 +9,10 @@
  *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
  *   fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what such a kernel is given),
  *                   row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel),
- *                   row_near.h (weights in a block's memory),
+ *                   row_shared.h (weights in shared memory),
  *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
  *                   row_autotune.h (whether it is worth it), row_kernel.c (launching); convolutions of a tower, planes
- *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
+ *                   of some boards in shared memory: tower_args.h (what the kernel is given), tower.h (the kernel),
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
  *                   (where a pass has either)
  *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), graphs.c (passes as

@@ -312,7 +312,7 @@ START_TEST(calls_with_lanes_come_behind_their_segment) {
 }
 END_TEST
 
-/* What a step leaves in the block's memory is old where a later one has written over it. */
+/* What a step leaves in shared memory is old where a later one has written over it. */
 START_TEST(columns_that_are_written_again_are_read_again) {
     const cm_call_list pass = {.calls = calls, .count = 3, .version = 1};
     cm_fused_segments *all;

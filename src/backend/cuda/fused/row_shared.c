@@ -1,4 +1,4 @@
-#include "backend/cuda/fused/row_near.h"
+#include "backend/cuda/fused/row_shared.h"
 
 static uint32_t bytes_of(const cm_row_step *s) { return s->type == CM_F32 ? 4 : 2; } /* an element's */
 
@@ -17,17 +17,17 @@ static int rows_in(const cm_row_step *s, uint32_t bytes) {
 
 /* A place from byte `first` on for the first rows of a weight; returns where it ends. */
 static uint32_t put(cm_row_step *s, int rows, uint32_t first) {
-    s->of.dense.near = (int32_t)(first / sizeof(float));
-    s->of.dense.near_row = (int32_t)row_of(s);
-    s->of.dense.near_rows = rows;
+    s->of.dense.shared = (int32_t)(first / sizeof(float));
+    s->of.dense.shared_row = (int32_t)row_of(s);
+    s->of.dense.shared_rows = rows;
     return first + ((uint32_t)rows * row_of(s) * bytes_of(s) + 15) / 16 * 16;
 }
 
-uint32_t cm_row_near(cm_row_kernel_args *args, uint32_t first, uint32_t end) {
+uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end) {
     for (int part = 0; part < 2; part++) /* first those that have room as a whole */
         for (int i = 0; i < args->steps; i++) {
             cm_row_step *s = &args->step[i];
-            if (s->op != CM_OP_dense || s->of.dense.near_rows > 0) continue;
+            if (s->op != CM_OP_dense || s->of.dense.shared_rows > 0) continue;
             const int rows = rows_in(s, (end - first) / 16 * 16);
             if (rows == s->n || (part && rows > 0)) first = put(s, rows, first);
         }

@@ -1,7 +1,7 @@
-/* Weights of a fused row-wise kernel that a block keeps in its memory: worth it where it takes its rows through the
+/* Weights of a fused row-wise kernel that a block keeps in shared memory: worth it where it takes its rows through the
  * pass many times (agent/cuda/simulations.h). */
-#ifndef CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
-#define CM_BACKEND_CUDA_FUSED_ROW_NEAR_H
+#ifndef CM_BACKEND_CUDA_FUSED_ROW_SHARED_H
+#define CM_BACKEND_CUDA_FUSED_ROW_SHARED_H
 
 #include "backend/cuda/fused/row_step.h"
 
@@ -18,9 +18,9 @@ typedef struct cm_row_weight {
 /* For the outputs that a warp makes from `output` on. */
 static CM_HD inline cm_row_weight cm_row_weight_of(const cm_row_step *s, const float *memory, int output) {
     cm_row_weight weight = {s->of.dense.weight, s->of.dense.weight_row};
-    if (output >= s->of.dense.near_rows) return weight;
-    weight.data = memory + s->of.dense.near;
-    weight.row = s->of.dense.near_row;
+    if (output >= s->of.dense.shared_rows) return weight;
+    weight.data = memory + s->of.dense.shared;
+    weight.row = s->of.dense.shared_row;
     return weight;
 }
 
@@ -31,7 +31,7 @@ typedef struct cm_row_words {
 
 static CM_HD inline cm_row_words cm_row_words_of(const cm_row_step *s) {
     const bool wide = s->type == CM_F32;
-    const int there = s->of.dense.weight_row, here = s->of.dense.near_row;
+    const int there = s->of.dense.weight_row, here = s->of.dense.shared_row;
     const cm_row_words words = {wide ? here : here / 2, wide ? there : there / 2, wide ? s->k : there / 2};
     return words;
 }
@@ -41,8 +41,8 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
     enum { AT_ONCE = 8 };
     const cm_row_words words = cm_row_words_of(s);
     const uint32_t *from = (const uint32_t *)s->of.dense.weight;
-    uint32_t *to = (uint32_t *)(void *)(memory + s->of.dense.near), own[AT_ONCE];
-    const int rows = s->of.dense.near_rows;
+    uint32_t *to = (uint32_t *)(void *)(memory + s->of.dense.shared), own[AT_ONCE];
+    const int rows = s->of.dense.shared_rows;
     for (int first = lanes->index / CM_WARP; first < rows; first += CM_ROW_WARPS * AT_ONCE)
         for (int at = lanes->index % CM_WARP; at < words.kept; at += CM_WARP) {
             for (int i = 0; i < AT_ONCE; i++) {
@@ -60,10 +60,10 @@ CM_KERNEL void cm_row_keep_all(const cm_row_kernel_args *a, float *memory, const
         if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);
 }
 
-/* Gives weights of layers places, one after the other from byte `first` of the block's memory on: those that end before
+/* Gives weights of layers places, one after the other from byte `first` of shared memory on: those that end before
  * `end`, and then, of those that do not, as many of the first rows as there is still room for. Returns where the last
  * one ends, or `first`: multiples of 16, as `first` is one. */
-uint32_t cm_row_near(cm_row_kernel_args *args, uint32_t first, uint32_t end);
+uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus
 }
