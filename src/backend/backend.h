@@ -5,7 +5,7 @@
  * the backend keeps for it (a oneDNN primitive, a chosen kernel). cm_call_run checks nothing and allocates nothing;
  * cm_call_prepare checks the arguments, finds or builds the plan and packs the weights, once.
  *
- * A stream is the lane in which calls run in order: on a CPU one worker's scratch memory, on CUDA a CUDA stream.
+ * Calls run in the order of their stream: on a CPU one worker's scratch memory, on CUDA a CUDA stream.
  * Streams of one backend may be used by different threads at the same time; one stream by one thread at a time.
  * Preparing is safe from several threads at once, each on its own stream.
  *
@@ -94,17 +94,17 @@ typedef struct cm_attr {
     cm_support support;
 } cm_attr;
 
-enum { CM_CALL_TENSORS = CM_EACH_PAIR_MOST, CM_CALL_LANES = 3 /* at most */ };
+enum { CM_CALL_TENSORS = CM_EACH_PAIR_MOST, CM_CALL_BRANCHES = 3 /* at most */ };
 enum { CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
 
 typedef struct cm_call {
     cm_op op;
     cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
     cm_attr attr;
-    /* 0: it runs in the order of its pass. 1 and more, up to the class's `lanes`: nothing behind it in the pass touches
-     * what it writes or writes what it reads, but calls of the same lane, so it may run concurrently with what follows,
-     * in the order of such a lane. */
-    int lane;
+    /* 0: it runs in the order of its pass. 1 and more, up to the class's `branches`: nothing behind it in the pass
+     * touches what it writes or writes what it reads, but calls of the same branch, so it may run concurrently with
+     * what follows, in the order of such a branch. */
+    int branch;
     void *plan; /* owned by the stream; NULL until prepared */
 } cm_call;
 
@@ -151,19 +151,19 @@ struct cm_agent_kernels;  /* agent/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
-    const char *name;                                       /* "ref", "cpu", "cuda" */
-    const cm_device *device;                                /* where its tensors live; NULL: `open` sets it */
-    cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
-    cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
-    void (*close)(cm_backend *backend);                     /* frees backend->state */
-    bool narrow;                                            /* takes tensors of 16 bits (ops.def) */
-    int lanes;                                              /* side streams, at most CM_CALL_LANES (cm_call.lane) */
-    size_t stream_bytes;                                    /* of the device that a stream of calls takes for itself */
-    cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
-    void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
+    const char *name;                            /* "ref", "cpu", "cuda" */
+    const cm_device *device;                     /* where its tensors live; NULL: `open` sets it */
+    cm_op_run run[CM_OP_COUNT];                  /* NULL: this backend lacks the operation */
+    cm_status (*open)(cm_backend *backend);      /* fills what the class knows of cm_backend */
+    void (*close)(cm_backend *backend);          /* frees backend->state */
+    bool narrow;                                 /* takes tensors of 16 bits (ops.def) */
+    int branches;                                /* side streams, at most CM_CALL_BRANCHES (cm_call.branch) */
+    size_t stream_bytes;                         /* of the device that a stream of calls takes for itself */
+    cm_status (*stream_open)(cm_stream *stream); /* fills stream->state */
+    void (*stream_close)(cm_stream *stream);     /* frees it and all plans */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
     /* Bytes of the device that a call needs besides its tensors, which follow from its shapes. A stream takes the most
-     * that any of its calls needs, besides stream_bytes; so does each of its lanes for the calls of that. NULL: none
+     * that any of its calls needs, besides stream_bytes; so does each of its branches for the calls of that. NULL: none
      * needs any. */
     size_t (*workspace)(const cm_call *call);
     size_t (*held)(const cm_backend *backend); /* see cm_backend_held; NULL: nothing */
@@ -184,7 +184,7 @@ typedef struct cm_backend_class {
     cm_status (*event_wait)(cm_stream *stream, void *state);
     cm_status (*event_synchronize)(void *state);
     void (*event_destroy)(void *state);
-    /* Runs the calls in their order, those that have a lane concurrently with the others, the same ones again and
+    /* Runs the calls in their order, those that have a branch concurrently with the others, the same ones again and
      * again, so that they may be captured; what the stream is given next comes behind all of them. *graph, NULL at
      * first, is the class's and goes with `destroy_graph`. Others look at all that the calls leave: their `work` is
      * NULL. NULL: they are run one by one. */
@@ -192,9 +192,9 @@ typedef struct cm_backend_class {
     /* The same as part of other work, which is captured or is not. NULL: they are run one by one. */
     cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **graph);
     void (*destroy_graph)(void *graph);
-    /* Makes one launch of calls without lanes: *fused is the class's, goes with `unfuse`, and does by `run_fused` what
-     * they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may run,
-     * on numbers of rows that are written first. NULL: it never can. */
+    /* Makes one launch of calls without branches: *fused is the class's, goes with `unfuse`, and does by `run_fused`
+     * what they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may
+     * run, on numbers of rows that are written first. NULL: it never can. */
     cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **fused);
     cm_status (*run_fused)(cm_stream *stream, const cm_call_list *calls, void *fused);
     void (*unfuse)(void *fused);
@@ -216,7 +216,7 @@ struct cm_backend {
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
     bool is_eager;    /* nothing is captured: what is to be replayed runs as it is. Set before streams open */
     bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first replayed */
-    bool is_in_order; /* no call runs concurrently with others (cm_call.lane). Set before tapes are recorded */
+    bool is_in_order; /* no call runs concurrently with others (cm_call.branch). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */
     unsigned char device_id[CM_DEVICE_ID_BYTES]; /* no other device has it; zeros where the device is the host */

@@ -24,9 +24,9 @@ typedef struct measure {
     size_t pinned, streams; /* bytes */
 } measure;
 
-/* stream->state: the bytes that the stream takes for its calls, and each of its lanes for those of that. */
+/* stream->state: the bytes that the stream takes for its calls, and each of its branches for those of that. */
 typedef struct taken {
-    size_t bytes[CM_CALL_LANES + 1];
+    size_t bytes[CM_CALL_BRANCHES + 1];
 } taken;
 
 static measure *of(const cm_device *device) { return (measure *)(uintptr_t)device; }
@@ -131,21 +131,21 @@ static void count_workspace(measure *m, size_t *most, size_t bytes) {
     *most = bytes;
 }
 
-/* One that only copies takes nothing; one whose calls have lanes can run them by itself, too. */
+/* One that only copies takes nothing; one whose calls have branches can run them by itself, too. */
 static cm_status count_call(cm_stream *stream, cm_call *call) {
     measure *m = stream->backend->state;
     const size_t bytes = m->kind.stream_bytes + (m->kind.workspace ? cm_align(m->kind.workspace(call)) : 0);
     if (!stream->state) CM_TRY(cm_alloc(&stream->state, 1, sizeof(taken), "a plan of memory"));
     taken *t = stream->state;
     count_workspace(m, &t->bytes[0], bytes);
-    count_workspace(m, &t->bytes[call->lane], bytes);
+    count_workspace(m, &t->bytes[call->branch], bytes);
     return CM_OK;
 }
 
 static void uncount_stream(cm_stream *stream) {
     const taken *t = stream->state;
     measure *m = stream->backend->state;
-    for (int i = 0; t && i <= CM_CALL_LANES; i++) __atomic_fetch_sub(&m->streams, t->bytes[i], __ATOMIC_RELAXED);
+    for (int i = 0; t && i <= CM_CALL_BRANCHES; i++) __atomic_fetch_sub(&m->streams, t->bytes[i], __ATOMIC_RELAXED);
     free(stream->state);
 }
 
@@ -184,7 +184,7 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
     m->kind = measure_class;
     m->kind.search_kernels = of->kind->search_kernels;
     m->kind.narrow = of->kind->narrow;
-    m->kind.lanes = of->kind->lanes;
+    m->kind.branches = of->kind->branches;
     m->kind.stream_bytes = of->kind->stream_bytes;
     m->kind.workspace = of->kind->workspace;
     (*out)->kind = &m->kind;

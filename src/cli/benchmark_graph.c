@@ -96,7 +96,7 @@ static cm_status time_unfused(const cm_benchmark *bench, cm_status (*time_work)(
 /* Recorded updates without branches. */
 static cm_status time_in_order(const cm_benchmark *bench, cm_benchmark_result *result) {
     times in_order;
-    if (bench->backend->kind->lanes == 0) return CM_OK;
+    if (bench->backend->kind->branches == 0) return CM_OK;
     bench->backend->is_in_order = true;
     cm_status status = time_updates(bench, &in_order);
     bench->backend->is_in_order = false;

@@ -27,7 +27,7 @@ typedef struct graph {
 
 typedef void (*recorder)(graph *g);
 
-static int lanes; /* of the tapes that are made; 0 at first */
+static int branches; /* of the tapes that are made; 0 at first */
 
 static inline const cm_param *add_param(graph *g, const char *name, int ndim, const int *dim, bool joined) {
     cm_param p = {.ndim = ndim, .joined = joined};
@@ -98,7 +98,7 @@ static inline cm_status build(graph *g, recorder record, bool training) {
     ck_assert_int_eq(cm_stream_open(g->backend, &g->stream), CM_OK);
     ck_assert_int_eq(cm_tape_create(training, CM_F32, &g->tape), CM_OK);
     g->coefficient = CM_NO_VAR;
-    cm_tape_use_lanes(g->tape, lanes);
+    cm_tape_use_branches(g->tape, branches);
     record(g);
     fill(g);
     CM_TRY(cm_tape_finish(g->tape));

@@ -29,7 +29,7 @@ static bool shares(const cm_call *other) {
     } while (0)
 
 START_TEST(other_addresses_and_numbers_of_the_optimizer_need_no_other_plan) {
-    EXPECT(true, lane = 1);
+    EXPECT(true, branch = 1);
     EXPECT(true, attr.learning_rate = 0.5);
     for (int i = 0; i < CM_CALL_TENSORS; i++) EXPECT(i != CM_T_lstm_backward_weight_hh, t[i].data = memory[1]);
 }

@@ -97,7 +97,7 @@ struct lane {
     bool is_prompt;  /* while something is recorded */
     void *workspace; /* of its calls, of the device; nobody looks at it */
     size_t workspace_bytes;
-    lane *side[CM_CALL_LANES]; /* NULL before a call of it is prepared */
+    lane *side[CM_CALL_BRANCHES]; /* NULL before a call of it is prepared */
     lane *next;
 };
 
@@ -167,7 +167,7 @@ static cm_status stream_open(cm_stream *stream) {
 static void close_lane(lane *l) {
     lane **at = &lanes;
     if (!l) return;
-    for (int i = 0; i < CM_CALL_LANES; i++) close_lane(l->side[i]);
+    for (int i = 0; i < CM_CALL_BRANCHES; i++) close_lane(l->side[i]);
     pthread_mutex_lock(&turn);
     while (*at != l) at = &(*at)->next;
     *at = l->next;
@@ -196,8 +196,8 @@ static cm_status prepare(cm_stream *stream, cm_call *call) {
     lane *l = stream->state;
     const size_t bytes = cm_align(workspace(call));
     CM_TRY(reserve(l, bytes));
-    if (call->lane == 0) return CM_OK;
-    lane **side = &l->side[call->lane - 1];
+    if (call->branch == 0) return CM_OK;
+    lane **side = &l->side[call->branch - 1];
     if (!*side) *side = open_lane();
     return reserve(*side, bytes);
 }
@@ -284,13 +284,13 @@ static cm_status put_behind(lane *l, lane *other) {
 }
 
 static cm_status run_in_lane(lane *l, const cm_call *call) {
-    lane *on = call->lane ? l->side[call->lane - 1] : l;
+    lane *on = call->branch ? l->side[call->branch - 1] : l;
     if (on != l) CM_TRY(put_behind(on, l));
     return give_lane(on, &(work){.call = *call});
 }
 
 static cm_status join_lanes(lane *l) {
-    for (int i = 0; i < CM_CALL_LANES; i++)
+    for (int i = 0; i < CM_CALL_BRANCHES; i++)
         if (l->side[i]) CM_TRY(put_behind(l, l->side[i]));
     return CM_OK;
 }
@@ -365,7 +365,7 @@ static void destroy_graph(void *kept) {
 static const cm_backend_class far_class = {
     .name = "cuda",
     .device = &cm_far_device,
-    .lanes = CM_CALL_LANES,
+    .branches = CM_CALL_BRANCHES,
     .stream_bytes = CM_FAR_STREAM_BYTES,
     .stream_open = stream_open,
     .stream_close = stream_close,

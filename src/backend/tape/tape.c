@@ -282,7 +282,7 @@ bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tap
 
 void cm_tape_narrow_copies(cm_tape *tape) { tape->copies = tape->training && tape->compute != CM_F32; }
 
-void cm_tape_use_lanes(cm_tape *tape, int lanes) { tape->lanes = lanes; }
+void cm_tape_use_branches(cm_tape *tape, int branches) { tape->branches = branches; }
 
 size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory) { return tape->bytes[memory]; }
 

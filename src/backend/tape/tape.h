@@ -54,12 +54,12 @@ void cm_tape_join_norms(cm_tape *tape);
  * for backends that take such (backend.h, narrow). */
 void cm_tape_narrow_copies(cm_tape *tape);
 
-/* On a tape that trains calls are spread over `lanes` >= 0 lanes (cm_call.lane; those of the class): of the forward
- * pass the last layers of heads, each head with its loss, of which the last and every (lanes + 1)th stay in order; of
- * the backward pass those that make gradients of parameters of dense layers, layer norms and embeddings, which nothing
- * behind them waits for. A call that makes the gradient at its input, too, becomes two. All numbers stay as they are.
- * Before cm_tape_finish. */
-void cm_tape_use_lanes(cm_tape *tape, int lanes);
+/* On a tape that trains calls are spread over `branches` >= 0 branches (cm_call.branch; those of the class): of the
+ * forward pass the last layers of heads, each head with its loss, of which the last and every (branches + 1)th stay in
+ * order; of the backward pass those that make gradients of parameters of dense layers, layer norms and embeddings,
+ * which nothing behind them waits for. A call that makes the gradient at its input, too, becomes two. All numbers stay
+ * as they are. Before cm_tape_finish. */
+void cm_tape_use_branches(cm_tape *tape, int branches);
 
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */

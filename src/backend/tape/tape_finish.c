@@ -9,7 +9,7 @@ static cm_status complete(cm_tape *tape) {
     }
     cm_tape_give_places(tape, 0);
     if (tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
-    cm_tape_give_lanes(tape);
+    cm_tape_give_branches(tape);
     return CM_OK;
 }
 

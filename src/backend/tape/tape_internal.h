@@ -10,7 +10,7 @@
  *                                       tape_merge.c    gradients of a parameter that several calls share
  *     of every tape                     tape_memory.c   where variables lie in WORK
  *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits next to what layers read
- *     of one whose backend has lanes    tape_lanes.c    calls that run concurrently with what follows them
+ *     of one whose backend has branches    tape_branches.c    calls that run concurrently with what follows them
  *   behind it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
  *
@@ -41,7 +41,7 @@ typedef struct cm_tape_node {
     cm_op op;
     cm_var t[CM_CALL_TENSORS];
     cm_attr attr;
-    int lane; /* as in cm_call */
+    int branch; /* as in cm_call */
 } cm_tape_node;
 
 typedef struct cm_tape_list {
@@ -58,7 +58,7 @@ enum { CM_TAPE_CONSTANTS = 16 };
 
 struct cm_tape {
     bool training, copies, finished;
-    int lanes; /* of calls; 0: all run in order */
+    int branches; /* of calls; 0: all run in order */
     cm_dtype compute;
     cm_status error;
     char message[256]; /* of the first error */
@@ -119,13 +119,13 @@ bool cm_tape_is_plain(const cm_tape_node *node);
 void cm_tape_backward(cm_tape *tape);
 
 /* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
- * these rows. Where calls have lanes, those of a single call become a call of their own, too. */
+ * these rows. Where calls have branches, those of a single call become a call of their own, too. */
 void cm_tape_merge_gradients(cm_tape *tape);
 /* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows. */
 bool cm_tape_makes_parameters(const cm_tape_node *call);
 
-/* Gives heads, and such calls that nothing waits for, their lanes; at the end of a recording. */
-void cm_tape_give_lanes(cm_tape *tape);
+/* Gives heads, and such calls that nothing waits for, their branches; at the end of a recording. */
+void cm_tape_give_branches(cm_tape *tape);
 
 /* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
 cm_status cm_tape_make_copies(cm_tape *tape) CM_MUST_USE;

@@ -2,7 +2,7 @@
  *
  * Recorded call by call, each would read the parameter's gradient and add the products of its own rows. Instead the
  * rows of all calls are laid behind each other, and one call where the last of them stands makes it from all. The
- * calls keep what follows from row to row: the gradients at their inputs. On a backend with lanes a single call is
+ * calls keep what follows from row to row: the gradients at their inputs. On a backend with branches a single call is
  * taken apart in the same way, as only the gradient at its input is waited for.
  *
  * Convolutions are left as they are. What one reads is large, and still in the cache when its own call comes.
@@ -100,7 +100,7 @@ static bool rows_of(const cm_tape *tape, const group *g, int place, cm_var *out)
 
 /* Has a single call both kinds of gradients, where that is one too many? */
 static bool can_split(const cm_tape *tape, const group *g) {
-    return g->count == 1 && tape->lanes > 0 && call_at(tape, g->call[0])->t[g->rule->input] != CM_NO_VAR;
+    return g->count == 1 && tape->branches > 0 && call_at(tape, g->call[0])->t[g->rule->input] != CM_NO_VAR;
 }
 
 static bool can_merge(const cm_tape *tape, const group *g) {

@@ -1,5 +1,5 @@
 /* Gradients of whole graphs that a tape makes, against differences: merged layers, views, gradients that one call makes
- * for all steps, that have lanes, that are stopped or scaled. */
+ * for all steps, that have branches, that are stopped or scaled. */
 #include <math.h>
 
 #include "backend/graph.h"
@@ -79,9 +79,9 @@ static void record_losses_of_a_part(graph *g) { add_losses_of_a_part(g, cm_tape_
 START_TEST(gradients_of_what_losses_and_layers_read_are_slopes) { check_slopes(record_losses_of_a_part); }
 END_TEST
 
-static int in_lane(const graph *g, int lane) {
+static int in_branch(const graph *g, int branch) {
     int count = 0;
-    for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].lane == lane;
+    for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].branch == branch;
     return count;
 }
 
@@ -100,37 +100,38 @@ static void record_heads(graph *g) {
     }
 }
 
-/* What several read is in order, and so is the last head; of one lane every second of the others would be, too. */
-START_TEST(heads_but_the_last_have_lanes) {
+/* What several read is in order, and so is the last head; of one branch every second of the others would be, too. */
+START_TEST(heads_but_the_last_have_branches) {
     static const int want[][8] = {{0, 2, 2, 1, 1, 0, 0, 0}, {0, 0, 0, 1, 1, 0, 0, 0}, {0}};
     static const int of[] = {3, 1, 0};
     for (int k = 0; k < 3; k++) {
-        lanes = of[k];
+        branches = of[k];
         graph *g = make(record_heads, true);
         const cm_tape_list *list = &g->tape->forward;
         ck_assert_int_eq(list->count, 8);
-        for (int i = 0; i < list->count; i++) ck_assert_int_eq(list->node[i].lane, want[k][i]);
+        for (int i = 0; i < list->count; i++) ck_assert_int_eq(list->node[i].branch, want[k][i]);
         destroy(g);
         check_slopes(record_heads);
     }
 }
 END_TEST
 
-/* With lanes the heads' calls, and the last of the embedding's, are two each. Those of parameters have lanes in turn.
+/* With branches the heads' calls, and the last of the embedding's, are two each. Those of parameters have branches in
+ * turn.
  */
-START_TEST(gradients_of_parameters_have_lanes) {
-    lanes = 3;
+START_TEST(gradients_of_parameters_have_branches) {
+    branches = 3;
     graph *g = make(record_stacked, true);
     enum { CALLS = 5, HEADS = 2, FIRST = 1, SHARED = 3, TABLE = 1, ONCE = HEADS + FIRST + SHARED + TABLE };
     ck_assert_int_eq(cm_tape_backward_calls(g->tape), STEPS * CALLS + HEADS + ONCE);
-    ck_assert_int_eq(in_lane(g, 0), STEPS * CALLS + HEADS);
-    ck_assert_int_eq(in_lane(g, 1), 3);
-    ck_assert_int_eq(in_lane(g, 2), 2);
-    ck_assert_int_eq(in_lane(g, 3), 2);
+    ck_assert_int_eq(in_branch(g, 0), STEPS * CALLS + HEADS);
+    ck_assert_int_eq(in_branch(g, 1), 3);
+    ck_assert_int_eq(in_branch(g, 2), 2);
+    ck_assert_int_eq(in_branch(g, 3), 2);
     destroy(g);
     check_slopes(record_stacked);
     check_slopes(record_mlp);
-    lanes = 0;
+    branches = 0;
 }
 END_TEST
 
@@ -190,20 +191,20 @@ static void record_overlapping(graph *g) {
 }
 
 /* What a's own call gives to its gradient is added to by the last call of both, which nothing follows. */
-START_TEST(a_gradient_that_is_added_to_has_no_lane) {
+START_TEST(a_gradient_that_is_added_to_has_no_branch) {
     static const bool order[3] = {true, false, true};
     int waited_for = 0;
     calls_both = order;
-    lanes = 3;
+    branches = 3;
     graph *g = make(record_overlapping, true);
     for (int i = 0; i < g->tape->backward.count; i++) {
         const cm_tape_node *call = &g->tape->backward.node[i];
-        waited_for += cm_tape_makes_parameters(call) && call->lane == 0;
+        waited_for += cm_tape_makes_parameters(call) && call->branch == 0;
     }
     ck_assert_int_eq(waited_for, 1);
     destroy(g);
     check_slopes(record_overlapping);
-    lanes = 0;
+    branches = 0;
 }
 END_TEST
 
@@ -218,16 +219,16 @@ START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) {
 END_TEST
 
 /* The first convolution has no gradient at its input either. */
-START_TEST(convolutions_have_no_lane) {
-    lanes = 3;
+START_TEST(convolutions_have_no_branch) {
+    branches = 3;
     graph *g = make(record_planes, true);
     for (int i = 0; i < g->tape->backward.count; i++) {
         const cm_tape_node *call = &g->tape->backward.node[i];
-        ck_assert(call->op != CM_OP_conv2d_backward || call->lane == 0);
+        ck_assert(call->op != CM_OP_conv2d_backward || call->branch == 0);
     }
-    ck_assert_int_gt(in_lane(g, 1), 0);
+    ck_assert_int_gt(in_branch(g, 1), 0);
     destroy(g);
-    lanes = 0;
+    branches = 0;
 }
 END_TEST
 
@@ -321,10 +322,10 @@ int main(void) {
     tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
     tcase_add_test(tests, gradients_of_what_losses_and_layers_read_are_slopes);
     tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
-    tcase_add_test(tests, gradients_of_parameters_have_lanes);
-    tcase_add_test(tests, heads_but_the_last_have_lanes);
-    tcase_add_test(tests, a_gradient_that_is_added_to_has_no_lane);
-    tcase_add_test(tests, convolutions_have_no_lane);
+    tcase_add_test(tests, gradients_of_parameters_have_branches);
+    tcase_add_test(tests, heads_but_the_last_have_branches);
+    tcase_add_test(tests, a_gradient_that_is_added_to_has_no_branch);
+    tcase_add_test(tests, convolutions_have_no_branch);
     tcase_add_test(tests, gradients_of_a_shared_layer_are_slopes);
     tcase_add_test(tests, gradients_of_a_layer_that_reads_a_variable_twice_are_slopes);
     tcase_add_test(tests, gradients_of_layers_that_are_merged_now_and_then_are_slopes);

@@ -301,7 +301,7 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
 /* The rows of a pass: those of its first call, whose tensor 0 may be a whole pool if it scatters. */
 static int rows_of(const cm_call_list *pass) {
     for (int i = 0; i < pass->count; i++)
-        if (pass->calls[i].lane == 0 && pass->calls[i].op != CM_OP_scatter_rows) return pass->calls[i].t[0].dim[0];
+        if (pass->calls[i].branch == 0 && pass->calls[i].op != CM_OP_scatter_rows) return pass->calls[i].t[0].dim[0];
     return 0;
 }
 
@@ -318,7 +318,7 @@ int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_ar
     *args = (cm_row_kernel_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
-        if (pass->calls[calls].lane != 0 || add_call(&all, &pass->calls[calls])) continue;
+        if (pass->calls[calls].branch != 0 || add_call(&all, &pass->calls[calls])) continue;
         cm_places_take_back(&all, steps, slots);
         break;
     }

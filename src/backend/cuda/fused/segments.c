@@ -6,7 +6,7 @@
 #include "backend/cuda/ops/ops.h"
 #include "core/arena.h"
 
-/* Calls first .. first + count - 1, of which those without a lane are one launch. */
+/* Calls first .. first + count - 1, of which those without a branch are one launch. */
 typedef struct segment {
     int first, count;
     void *rows;      /* as a fused row-wise kernel; or NULL */
@@ -24,11 +24,11 @@ static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
 }
 
 /* How many of the calls from `first` on make a fused segment. It ends with a call that is a step of it: those with
- * lanes behind that are given to them as early as ever. */
+ * branches behind that are given to them as early as ever. */
 static int reach_from(const cm_call_list *pass, int first) {
     const cm_call_list rest = part_of(pass, first, pass->count - first);
-    int count = pass->calls[first].lane == 0 ? cm_row_kernel_reach(&rest) : 0;
-    while (count > 0 && pass->calls[first + count - 1].lane != 0) count--;
+    int count = pass->calls[first].branch == 0 ? cm_row_kernel_reach(&rest) : 0;
+    while (count > 0 && pass->calls[first + count - 1].branch != 0) count--;
     return count;
 }
 
@@ -83,13 +83,13 @@ void cm_fused_segments_free(cm_fused_segments *all) {
 
 int cm_fused_segments_count(const cm_fused_segments *all) { return all->count; }
 
-/* The launch, and behind it the calls that have lanes. */
+/* The launch, and behind it the calls that have branches. */
 static cm_status run_segment(const segment *s, cm_stream *stream, const cm_call_list *pass, cm_segment_run run,
                              void *context) {
     const cm_call_list part = part_of(pass, s->first, s->count);
     CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_kernel_run(stream, &part, s->rows));
     for (int i = 0; i < part.count; i++)
-        if (part.calls[i].lane != 0) CM_TRY(run(stream, &part.calls[i], context));
+        if (part.calls[i].branch != 0) CM_TRY(run(stream, &part.calls[i], context));
     return CM_OK;
 }
 

@@ -53,7 +53,7 @@ typedef struct cm_cuda {
     char description[192];
 } cm_cuda;
 
-/* Where calls run concurrently with those of a stream (cm_call.lane). */
+/* Where calls run concurrently with those of a stream (cm_call.branch). */
 typedef struct cm_cuda_side_stream {
     cm_stream *stream;  /* owned; NULL before a call of it is prepared */
     cm_cuda_event *end; /* of what it was given */
@@ -65,7 +65,7 @@ typedef struct cm_cuda_stream {
     struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
     struct cm_convolution_norm_plan *norms; /* those in use */
-    cm_cuda_side_stream side[CM_CALL_LANES];
+    cm_cuda_side_stream side[CM_CALL_BRANCHES];
     cm_cuda_event *turn; /* where one of these begins */
 } cm_cuda_stream;
 
@@ -102,13 +102,13 @@ void cm_cuda_destroy_graph(void *kept);
 
 /* ---- what side_streams.c gives ---------------------------------------------------------------------------------- */
 
-/* Opens the call's lane if it has one, with room for `bytes` of workspace; while preparing only. */
+/* Opens the call's side stream if it has one, with room for `bytes` of workspace; while preparing only. */
 cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
-/* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of lane 0 is
- * `stream`. */
+/* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of branch 0
+ * is `stream`. */
 cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
-/* What `stream` is given from now on runs behind what the lanes of the set (bit i: lane i) were given. */
-cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) CM_MUST_USE;
+/* What `stream` is given from now on runs behind what the branches of the set (bit i: branch i) were given. */
+cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned branches) CM_MUST_USE;
 void cm_cuda_side_stream_close(cm_stream *stream);
 
 /* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */

@@ -18,22 +18,22 @@ typedef struct pass_work {
     cm_stream *stream;
     const cm_call_list *calls;
     const cm_fused_segments *segments;
-    unsigned lanes; /* that were given something, by their bits */
+    unsigned branches; /* that were given something, by their bits */
 } pass_work;
 
 static cm_status launch_call(cm_stream *stream, const cm_call *call, void *context) {
     pass_work *w = context;
-    cm_stream *lane = NULL;
-    w->lanes |= 1u << call->lane;
-    CM_TRY(cm_cuda_side_stream_enter(stream, call, &lane));
-    return cm_cuda_ops[call->op].run(lane, call);
+    cm_stream *branch = NULL;
+    w->branches |= 1u << call->branch;
+    CM_TRY(cm_cuda_side_stream_enter(stream, call, &branch));
+    return cm_cuda_ops[call->op].run(branch, call);
 }
 
 static cm_status launch_all(void *context) {
     pass_work *w = context;
-    w->lanes = 0;
+    w->branches = 0;
     CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, launch_call, w));
-    return cm_cuda_side_stream_join(w->stream, w->lanes);
+    return cm_cuda_side_stream_join(w->stream, w->branches);
 }
 
 static cm_status open_captured(cm_stream *stream, const cm_call_list *calls, const char *name, captured **out) {

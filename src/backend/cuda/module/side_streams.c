@@ -5,9 +5,9 @@
 
 /* A graph of the stream holds addresses of the lane's workspace, too: while one runs the lane's own stream is idle. */
 cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) {
-    if (call->lane == 0) return CM_OK;
+    if (call->branch == 0) return CM_OK;
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
-    cm_cuda_side_stream *side = &s->side[call->lane - 1];
+    cm_cuda_side_stream *side = &s->side[call->branch - 1];
     if (!side->stream) CM_TRY(cm_stream_open(stream->backend, &side->stream));
     const cm_cuda_lane *lane = &cm_cuda_stream_of(side->stream)->lane;
     const uint64_t before = lane->generation;
@@ -19,17 +19,17 @@ cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, si
 
 cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_stream **out) {
     *out = stream;
-    if (call->lane == 0) return CM_OK;
+    if (call->branch == 0) return CM_OK;
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
-    *out = s->side[call->lane - 1].stream;
+    *out = s->side[call->branch - 1].stream;
     CM_TRY(cm_cuda_event_record(&s->turn, &s->lane));
     return cm_cuda_lane_wait_event(&cm_cuda_stream_of(*out)->lane, s->turn);
 }
 
-cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
+cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned branches) {
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
-    for (int i = 0; i < CM_CALL_LANES; i++) {
-        if (!(lanes >> (i + 1) & 1u)) continue;
+    for (int i = 0; i < CM_CALL_BRANCHES; i++) {
+        if (!(branches >> (i + 1) & 1u)) continue;
         cm_cuda_side_stream *side = &s->side[i];
         CM_TRY(cm_cuda_event_record(&side->end, &cm_cuda_stream_of(side->stream)->lane));
         CM_TRY(cm_cuda_lane_wait_event(&s->lane, side->end));
@@ -39,7 +39,7 @@ cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned lanes) {
 
 void cm_cuda_side_stream_close(cm_stream *stream) {
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
-    for (int i = 0; i < CM_CALL_LANES; i++) {
+    for (int i = 0; i < CM_CALL_BRANCHES; i++) {
         cm_cuda_event_destroy(s->side[i].end);
         cm_stream_close(s->side[i].stream);
     }

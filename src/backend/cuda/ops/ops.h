@@ -70,7 +70,7 @@ size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 size_t cm_cuda_muon_step_workspace(const cm_call *call);
 
 /* ---- passes as one kernel (row_kernel.c) ----------------------------------------------------------------------------
- * Calls without work memory are a fused segment of a pass: they may have lanes, and those that have are left out. */
+ * Calls without work memory are a fused segment of a pass: they may have branches, and those that have are left out. */
 
 /* How many of the first calls of such a pass could be a pass of their own, 0 .. pass->count. */
 int cm_row_kernel_reach(const cm_call_list *pass);

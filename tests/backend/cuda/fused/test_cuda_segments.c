@@ -285,14 +285,14 @@ static cm_status keep_order(cm_stream *on, const cm_call *call, void *context) {
     return cm_call_run(on, call);
 }
 
-START_TEST(calls_with_lanes_come_behind_their_segment) {
+START_TEST(calls_with_branches_come_behind_their_segment) {
     const cm_call_list pass = {.calls = calls, .count = 5, .version = 1};
     int order[CALLS + 1] = {0};
     cm_fused_segments *all;
     bend(whole(1), whole(0));
-    bend(whole(8), whole(1))->lane = 1;
+    bend(whole(8), whole(1))->branch = 1;
     bend(whole(2), whole(1));
-    bend(whole(9), whole(2))->lane = 2; /* behind the last step: in no segment */
+    bend(whole(9), whole(2))->branch = 2; /* behind the last step: in no segment */
     bend(part(3, ROWS - 1, 0, WIDTH), part(2, ROWS - 1, 0, WIDTH));
     for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
     ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
@@ -414,7 +414,7 @@ int main(void) {
     tcase_add_test(small, many_rows_on_a_small_device_are_no_segment);
     tcase_add_test(small, another_number_of_rows_ends_a_segment);
     tcase_add_test(small, rows_of_another_block_end_a_segment);
-    tcase_add_test(small, calls_with_lanes_come_behind_their_segment);
+    tcase_add_test(small, calls_with_branches_come_behind_their_segment);
     tcase_add_test(small, columns_that_are_written_again_are_read_again);
     tcase_add_test(small, gradients_are_added_to);
     tcase_add_test(small, rows_are_apart_alike_or_crossed);

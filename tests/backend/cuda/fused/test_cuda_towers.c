@@ -285,7 +285,7 @@ END_TEST
 
 START_TEST(other_calls_are_none) {
     const cm_call third = calls[2];
-    calls[2].lane = 1;
+    calls[2].branch = 1;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);
     calls[2] = third, calls[2].attr.compute = CM_F16;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);

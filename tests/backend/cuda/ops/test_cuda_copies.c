@@ -1,5 +1,5 @@
 /* What tapes that train do for a GPU changes no bit of an update. Copies of 16 bits of what dense layers read: written
- * by the calls that make it they save the launches of those that made them apart. Lanes: calls that run concurrently
+ * by the calls that make it they save the launches of those that made them apart. Branches: calls that run concurrently
  * with others.
  */
 #include <check.h>
@@ -43,20 +43,20 @@ START_TEST(copies_change_no_bit_of_an_update) {
 }
 END_TEST
 
-static int on_side, losses; /* calls that had a lane, and losses among them */
+static int on_side, losses; /* calls that had a branch, and losses among them */
 
-/* Those that have one run last, and the last lane first: as late as they may. Forward a lane's wait for each other;
- * backward none does, and the last of a lane is the first. */
+/* Those that have one run last, and the last branch first: as late as they may. Forward a branch's wait for each other;
+ * backward none does, and the last of a branch is the first. */
 static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, void **kept) {
     (void)kept;
     for (int i = 0; i < pass->count; i++)
-        if (pass->calls[i].lane == 0) CM_TRY(cm_call_run(stream, &pass->calls[i]));
+        if (pass->calls[i].branch == 0) CM_TRY(cm_call_run(stream, &pass->calls[i]));
     const bool backward = strstr(cm_op_name(pass->calls[pass->count - 1].op), "_backward");
-    for (int lane = CM_CALL_LANES; lane > 0; lane--)
+    for (int branch = CM_CALL_BRANCHES; branch > 0; branch--)
         for (int k = 0; k < pass->count; k++) {
             const int i = backward ? pass->count - 1 - k : k;
-            ck_assert_int_le(pass->calls[i].lane, CM_CALL_LANES);
-            if (pass->calls[i].lane != lane) continue;
+            ck_assert_int_le(pass->calls[i].branch, CM_CALL_BRANCHES);
+            if (pass->calls[i].branch != branch) continue;
             on_side++;
             losses += pass->calls[i].op == CM_OP_policy_loss || pass->calls[i].op == CM_OP_categorical_loss;
             CM_TRY(cm_call_run(stream, &pass->calls[i]));
@@ -68,7 +68,7 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     size_t count;
     const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
     cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
-    without.lanes = 0;
+    without.branches = 0;
     late.replay = play_lanes_last;
     on_side = losses = 0;
     float *one = update(_i / 2, type, &without, &count);

@@ -46,13 +46,13 @@ static bool may_branch(cm_op op) {
     }
 }
 
-/* That of the calls which wait for it, whose `lane` is their branch, if it is one; a new one of nothing that waits. */
+/* That of the calls which wait for it, whose `branch` is theirs, if it is one; a new one of nothing that waits. */
 static int branch_of(const cm_tape *tape, int place, int *branches) {
     const cm_tape_list *list = &tape->forward;
     int branch = TRUNK;
     if (!may_branch(list->node[place].op)) return TRUNK;
     for (int i = place + 1; i < list->count; i++) {
-        const int other = list->node[i].lane;
+        const int other = list->node[i].branch;
         if ((branch != TRUNK && other == branch) || !waits_for(tape, &list->node[i], &list->node[place])) continue;
         if (other == TRUNK || branch != TRUNK) return TRUNK;
         branch = other;
@@ -60,13 +60,13 @@ static int branch_of(const cm_tape *tape, int place, int *branches) {
     return branch == TRUNK ? ++*branches : branch;
 }
 
-/* They are spread over the lanes and where the trunk is, which has the last. */
+/* They are spread over the branches and where the trunk is, which has the last. */
 static void give_forward(cm_tape *tape) {
     int branches = 0;
-    for (int i = tape->forward.count - 1; i >= 0; i--) tape->forward.node[i].lane = branch_of(tape, i, &branches);
+    for (int i = tape->forward.count - 1; i >= 0; i--) tape->forward.node[i].branch = branch_of(tape, i, &branches);
     for (int i = 0; i < tape->forward.count; i++) {
         cm_tape_node *call = &tape->forward.node[i];
-        if (call->lane != TRUNK) call->lane = (call->lane - 1) % (tape->lanes + 1);
+        if (call->branch != TRUNK) call->branch = (call->branch - 1) % (tape->branches + 1);
     }
 }
 
@@ -76,12 +76,12 @@ static void give_backward(cm_tape *tape) {
     int given = 0;
     for (int i = 0; i < tape->backward.count; i++) {
         cm_tape_node *call = &tape->backward.node[i];
-        if (cm_tape_makes_parameters(call) && !is_waited_for(tape, i)) call->lane = 1 + given++ % tape->lanes;
+        if (cm_tape_makes_parameters(call) && !is_waited_for(tape, i)) call->branch = 1 + given++ % tape->branches;
     }
 }
 
-void cm_tape_give_lanes(cm_tape *tape) {
-    if (tape->lanes == 0 || !tape->training) return;
+void cm_tape_give_branches(cm_tape *tape) {
+    if (tape->branches == 0 || !tape->training) return;
     give_forward(tape);
     give_backward(tape);
 }
