@@ -1,6 +1,5 @@
 /* The models that planners search with: a learnt one (network/inference.h) and the rules of the game themselves.
- * Internal to the folder; a planner owns one.
- */
+ * Internal to the folder; a planner owns one. */
 #ifndef CM_AGENT_MODEL_H
 #define CM_AGENT_MODEL_H
 
@@ -26,9 +25,8 @@ cm_status cm_learnt_model_open(const cm_planner_config *config, cm_stream *strea
 
 /* States of config->rules: legal moves and ends are exact at every node, the network evaluates what goes on. Reward and
  * value are from the view of who moves; the discount is gamma, or -gamma where the mover changes, and 0 into an end. A
- * node at an end has value 0, and below it there is nothing but itself.
- * Errors of a search: CM_ERR_MODEL if the rules draw random numbers, or if a kept tree stands on another position than
- * the one that was placed. */
+ * node at an end has value 0, and below it there is nothing but itself. Errors of a search: CM_ERR_MODEL if the rules
+ * draw random numbers, or if a kept tree stands on another position than the one that was placed. */
 cm_status cm_rules_model_open(const cm_planner_config *config, cm_stream *stream, cm_planner_model *out) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -61,8 +61,7 @@ typedef struct cm_support {
 } cm_support;
 
 /* State of dynamic loss scaling: scaling[CM_SCALING_NUMBERS] on the device, that clip renews. Counts stand still at
- * 2^24.
- */
+ * 2^24. */
 typedef enum cm_scaling_number {
     CM_SCALING_SCALE,       /* what the losses' gradients are multiplied by, a power of two */
     CM_SCALING_GOOD,        /* steps taken since it changed */

@@ -41,8 +41,7 @@ typedef struct cm_case_report {
 } cm_case_report;
 
 /* Starts a report on the case `root` in `dtype` ("float32", "bfloat16", or "float16", which is judged by the tolerances
- * of bfloat16, that rounds more). Errors: CM_ERR_INPUT if `expected` or the
- * tolerance of that type is missing. */
+ * of bfloat16, that rounds more). Errors: CM_ERR_INPUT if `expected` or the tolerance of that type is missing. */
 cm_status cm_case_begin(cm_case_report *report, const cm_json *root, const char *dtype) CM_MUST_USE;
 
 /* Compares got[n] with the leaf at the path given in printf style. Errors: CM_ERR_INPUT if the case has no such leaf, a

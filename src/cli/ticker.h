@@ -27,11 +27,9 @@ typedef struct cm_ticker {
     pthread_t thread;
 } cm_ticker;
 
-/* Begins to show "3 of `total` `what`, 47 `parts`, 12s" (`parts` NULL: without these; `total` 0, which is not known:
- * "3 `what`, ..."), outside of a terminal every
- * `seconds` (0: every second). The ticker may not move until cm_ticker_end. Where no thread can be had nothing is
- * shown.
- */
+/* Begins to show "3 of `total` `what`, 47 `parts`, 12s" (`parts` NULL: without these; `total` 0, which is not known: "3
+ * `what`, ..."), outside of a terminal every `seconds` (0: every second). The ticker may not move until cm_ticker_end.
+ * Where no thread can be had nothing is shown. */
 void cm_ticker_begin(cm_ticker *ticker, const cm_arguments *arguments, double seconds, const char *what,
                      const char *parts, int64_t total);
 /* Counts something else from 0. */

@@ -38,8 +38,7 @@ const char *cm_view_player(const cm_view *view, int player);
 int cm_view_new_cell(const cm_env *env, const void *before, const void *after);
 
 /* The actions that the search could choose from, best first: order[A]. By visits, among equals the agent's move and
- * then by prior. Returns how many.
- */
+ * then by prior. Returns how many. */
 int cm_view_order(const cm_env *env, const cm_analysis *analysis, int32_t *order);
 
 /* The cell that an action would fill, -1 if there is none. `scratch`, a state block [spec.state_size], is overwritten.

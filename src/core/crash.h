@@ -16,8 +16,7 @@ extern "C" {
 void cm_crash_catch(const char *before, const char *who);
 
 /* What ends the line from now on: what the user may do about his work ("go on with ..."). At most 4,095 bytes are
- * copied;
- * "": nothing. For one thread. */
+ * copied; "": nothing. For one thread. */
 void cm_crash_advise(const char *advice);
 const char *cm_crash_advice(void); /* what it was last; for a thread that ends the process */
 

@@ -32,8 +32,7 @@ typedef struct cm_python_env {
 
 /* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
  * behind them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
- * it comes.
- */
+ * it comes. */
 typedef struct cm_python_state {
     uint64_t seed, key; /* of the episode, and of where it stands */
     int32_t steps, failed;

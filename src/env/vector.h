@@ -74,10 +74,9 @@ void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from);
 
 /* All states as bytes for a checkpoint: at most bytes[cm_vector_env_bytes], of so many instances bytes_of; save returns
- * how many, which are fewer where a row's states are in use in part. load refuses
- * (CM_ERR_INPUT) what was not saved by a vector of the same environment, options and size; the vector is then as it
- * was. It refuses states that cm_env_check_state does, too, naming the instance; the vector can then only be destroyed,
- * or reset. */
+ * how many, which are fewer where a row's states are in use in part. load refuses (CM_ERR_INPUT) what was not saved by
+ * a vector of the same environment, options and size; the vector is then as it was. It refuses states that
+ * cm_env_check_state does, too, naming the instance; the vector can then only be destroyed, or reset. */
 size_t cm_vector_env_bytes(const cm_vector_env *vector);
 size_t cm_vector_env_bytes_of(const cm_env *env, int instances);
 size_t cm_vector_env_save(const cm_vector_env *vector, void *bytes);

@@ -55,8 +55,7 @@ cm_status cm_run_check_shapes(cm_checkpoint_reader *reader, const char *name, co
 
 /* The task in the state of a checkpoint. Check: CM_ERR_INPUT says what of the environment of that name is another one
  * by now; `saved` NULL, of before there were any, is none. `plays_on`: its episodes must fit, too, not its arrays
- * alone.
- */
+ * alone. */
 #define CM_STATE_TASK "task"
 void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json_writer *json);
 cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_on) CM_MUST_USE;

@@ -2,8 +2,7 @@
  * same layout) and state (running statistics; a block of its own). Arrays lie one behind the other in table order. Each
  * begins on a multiple of CM_PARAM_ALIGN elements, since libraries read bias and weights 16 bytes at a time where they
  * may, in 16 bits, too; the gaps are 0 and stay so. Joined ones have none: neighbouring layers that read the same input
- * can be used as one merged layer.
- */
+ * can be used as one merged layer. */
 #ifndef CM_TENSOR_PARAMS_H
 #define CM_TENSOR_PARAMS_H
 

@@ -1,6 +1,5 @@
 /* Section "Training": losses, optimizer, learning rate, EMA and target network, amount of learning.
- * docs/spec/learning.md 3, 5.5, 7.
- */
+ * docs/spec/learning.md 3, 5.5, 7. */
 #ifndef CM_TRAINER_OPTIONS_H
 #define CM_TRAINER_OPTIONS_H
 

@@ -20,8 +20,6 @@ typedef struct dense_backward_plan {
     size_t sums;        /* place in the scratch memory: sums over the rows of each action */
 } dense_backward_plan;
 
-static int padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
-
 /* What each action adds to the output. */
 static cm_status acquire_actions(cm_stream *stream, const cm_call *call, bool bf16, cm_pack **out) {
     const cm_tensor *weight = &call->t[CM_T_dense_weight];
@@ -55,7 +53,7 @@ cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **ou
     if (call->t[CM_T_dense_action].data) {
         CM_TRY(acquire_actions(stream, call, shape.bf16, &p->plan.packs[1]));
         p->product.gemm.table = p->plan.packs[1]->data;
-        p->product.gemm.ldt = padded(weight->dim[0]);
+        p->product.gemm.ldt = cm_padded(weight->dim[0]);
     }
     return cm_cpu_reserve(stream, used);
 }

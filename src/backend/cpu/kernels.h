@@ -9,6 +9,8 @@ extern "C" {
 #endif
 
 enum { CM_GEMM_PANEL = 16 };
+/* n, rounded up to whole panels. */
+static inline int cm_padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
 
 /* c[m, n] = act(a b + bias + rows), or c += that.
  *

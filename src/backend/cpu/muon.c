@@ -22,12 +22,10 @@ typedef struct work {
     int wide, narrow; /* elements from row to row of x, next; of turned, gram, update */
 } work;
 
-static int whole_panels(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
-
 cm_status cm_cpu_plan_muon_step(cm_stream *stream, const cm_call *call, cm_plan **out) {
     const cm_muon_shape shape = cm_muon_shape_of(CM_ARG(call, muon_step, parameter));
     const size_t rows = (size_t)shape.rows, columns = (size_t)shape.columns;
-    const size_t wide = (size_t)whole_panels(shape.columns), narrow = (size_t)whole_panels(shape.rows);
+    const size_t wide = (size_t)cm_padded(shape.columns), narrow = (size_t)cm_padded(shape.rows);
     muon_plan *p = NULL;
     size_t used = 0;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
@@ -52,8 +50,8 @@ static work work_of(cm_stream *stream, const cm_call *call) {
                   .turned = (float *)(void *)(scratch + p->turned),
                   .gram = (float *)(void *)(scratch + p->gram),
                   .update = (float *)(void *)(scratch + p->update),
-                  .wide = whole_panels(shape.columns),
-                  .narrow = whole_panels(shape.rows)};
+                  .wide = cm_padded(shape.columns),
+                  .narrow = cm_padded(shape.rows)};
 }
 
 /* c[rows, n] = a[rows, k] b[k, n], rows of b `b_row` apart. */

@@ -3,7 +3,6 @@
 #include "core/arena.h"
 #include "core/log.h"
 
-static int padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
 static int pairs(int n) { return (n + 1) / 2; }
 
 size_t cm_product_take(size_t *used, size_t floats) {
@@ -45,7 +44,7 @@ cm_status cm_product_of_rows(cm_stream *stream, const cm_tensor *weight, int inp
 
 cm_product cm_product_across(const cm_product_shape *shape, size_t *used) {
     const bool bf16 = shape->bf16;
-    const int depth = bf16 ? pairs(shape->k) : shape->k, a_row = padded(shape->m), b_row = padded(shape->n);
+    const int depth = bf16 ? pairs(shape->k) : shape->k, a_row = cm_padded(shape->m), b_row = cm_padded(shape->n);
     cm_product p = {.shape = *shape};
     p.gemm = (cm_gemm){.m = shape->m,
                        .n = shape->n,

@@ -13,7 +13,6 @@ enum {
 };
 
 static int half_up(int n) { return (n + 1) / 2; }
-static int padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_GEMM_PANEL; }
 static int greater(int a, int b) { return a > b ? a : b; }
 
 bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride) {
@@ -63,7 +62,7 @@ static void filter_rows(const cm_pack *p, int o, int channels, bool turned, cons
 /* k runs over the inputs, panels over the outputs. */
 static cm_status fill_forward(const cm_pack *p, void *out) {
     int in = p->columns / 9;
-    size_t operand = (size_t)padded(p->rows) * in, stride = (size_t)CM_GEMM_PANEL * in;
+    size_t operand = (size_t)cm_padded(p->rows) * in, stride = (size_t)CM_GEMM_PANEL * in;
     float *u = p->context;
     const float *rows[9];
     for (int first = 0; first < p->rows; first += CM_GEMM_PANEL) {
@@ -81,7 +80,7 @@ static cm_status fill_forward(const cm_pack *p, void *out) {
 /* k runs over the outputs, panels over the inputs. */
 static cm_status fill_backward(const cm_pack *p, void *out) {
     int in = p->columns / 9;
-    size_t operand = (size_t)padded(in) * p->rows, stride = (size_t)padded(in);
+    size_t operand = (size_t)cm_padded(in) * p->rows, stride = (size_t)cm_padded(in);
     float *u = p->context;
     const float *rows[9];
     for (int o = 0; o < p->rows; o++) {
@@ -99,9 +98,9 @@ static cm_status fill_backward(const cm_pack *p, void *out) {
 /* The transformed weight: 16 operands of cm_gemm that lead from in to out, or, for gradients of the input, back. */
 static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm_pack **out) {
     int in = weight->dim[3], rows = weight->dim[0];
-    size_t floats = PLACES * (backward ? (size_t)padded(in) * rows : (size_t)padded(rows) * in);
+    size_t floats = PLACES * (backward ? (size_t)cm_padded(in) * rows : (size_t)cm_padded(rows) * in);
     float *u = NULL; /* zero behind the last channel */
-    CM_TRY(cm_alloc(&u, PLACES * (backward ? (size_t)padded(in) : (size_t)CM_GEMM_PANEL * in), sizeof *u,
+    CM_TRY(cm_alloc(&u, PLACES * (backward ? (size_t)cm_padded(in) : (size_t)CM_GEMM_PANEL * in), sizeof *u,
                     "transformed weights"));
     cm_pack wanted = {.layout = backward ? CM_PACK_WINOGRAD_BACKWARD : CM_PACK_WINOGRAD,
                       .weight = weight->data,
@@ -198,7 +197,7 @@ typedef struct ending { /* what happens to y */
 static void convolve(const winograd *w, const cm_kernels *kernels, float *y, const float *x, const cm_pack *weight,
                      ending end, void *scratch) {
     work s = work_in(w, scratch);
-    size_t from = (size_t)w->chunk * w->in, to = (size_t)w->chunk * w->out, operand = (size_t)padded(w->out) * w->in;
+    size_t from = (size_t)w->chunk * w->in, to = (size_t)w->chunk * w->out, operand = (size_t)cm_padded(w->out) * w->in;
     for (size_t first = 0; first < tiles_of(w); first += w->chunk) {
         int tiles = chunk_at(w, first);
         transform_input(w, kernels, &s, x, first, tiles);

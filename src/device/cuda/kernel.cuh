@@ -236,8 +236,7 @@ static __global__ void __launch_bounds__(CM_BLOCK, shares) cm_kernel_of_blocks(c
 }
 
 /* Lets a kernel of blocks have all the memory that a block of the device can, but CM_BLOCK_KEPT: any thread may say so
- * at any time.
- * Returns 0 or a cudaError_t. */
+ * at any time. Returns 0 or a cudaError_t. */
 static inline int cm_allow_memory(const void *kernel) {
     int device = 0, bytes = 0, result = (int)cudaGetDevice(&device);
     if (result == 0) result = (int)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);

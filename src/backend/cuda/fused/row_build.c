@@ -276,8 +276,7 @@ static bool add_inference(cm_row_places *all, const cm_call *call) {
 }
 
 /* Of a fused segment of one that infers. Rows by number are not in it: others may have scattered in front of a
- * measurement.
- */
+ * measurement. */
 static bool add_of_segment(cm_row_places *all, const cm_call *call) {
     return call->op == CM_OP_batch_norm_inference && add_batch_norm(all, call);
 }
