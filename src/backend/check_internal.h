@@ -5,10 +5,6 @@
 
 #include "backend/check.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_NO_TENSOR = -1 };
 
 /* What a letter of a shape stands for. */
@@ -32,8 +28,4 @@ cm_status cm_check_shapes(const cm_call *call, cm_letters *letters) CM_MUST_USE;
 
 /* CM_ERR_INPUT, "dense: weight is float32 [64, 131]: WHAT". */
 cm_status cm_check_refuse(const cm_call *call, int tensor, const char *what) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include "network/network.h"
 #include "trainer/trainer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What is measured; from flags. */
 typedef struct cm_benchmark {
     cm_configuration configuration; /* options of everything a flag does not set */
@@ -90,8 +86,4 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_replay(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

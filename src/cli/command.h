@@ -13,10 +13,6 @@
 #include "core/text.h"
 #include "distributed/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Exit status of the program. */
 enum { CM_EXIT_OTHER = 1, CM_EXIT_USAGE = 2, CM_EXIT_INTERRUPTED = 130 };
 
@@ -94,8 +90,4 @@ cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64
 cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) CM_MUST_USE;
 /* One of the words "a|b|c"; its index in *out, which keeps its value if the flag was not given. */
 cm_status cm_argument_choice(const cm_arguments *arguments, const char *flag, const char *words, int *out) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include "cli/loaded.h"
 #include "cli/ticker.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Someone who takes part. */
 typedef struct cm_entrant {
     const char *name; /* as the user wrote it; borrowed                        */
@@ -52,8 +48,4 @@ cm_status cm_contest_try_file(const char *flag, const char *path) CM_MUST_USE;
             "who "                                                                                                     \
             "never vary, 4 (less in short games); else 0."                                                             \
     }
-
-#ifdef __cplusplus
-}
-#endif
 #endif

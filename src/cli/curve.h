@@ -4,10 +4,6 @@
 
 #include "run/metrics.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_curve {
     double *x, *y;      /* [n] x ascending, all finite; one block with the others, owned */
     double *low, *high; /* [n] of the runs at x; of one run y itself */
@@ -28,8 +24,4 @@ cm_status cm_curve_mean(const cm_curve *curves, int count, cm_curve *out) CM_MUS
 int cm_curve_find(const cm_curve *curve, double x);
 
 void cm_curve_free(cm_curve *curve);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_plot_series {
     const char *label;
     const double *x, *y;      /* [n], x ascending, all finite */
@@ -35,8 +31,4 @@ cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **o
 
 /* An SVG file of 720 x 420 units. */
 cm_status cm_plot_svg(const cm_plot *plot, const char *path) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include "cli/curve.h"
 #include "cli/curve_plot.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_CURVES_LABEL = 128 };
 
 /* The numbers of metrics that --over may name, with `between` between them. */
@@ -28,8 +24,4 @@ typedef struct cm_curves {
 cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) CM_MUST_USE;
 
 void cm_curves_free(cm_curves *curves);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

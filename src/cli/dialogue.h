@@ -5,10 +5,6 @@
 
 #include "cli/game.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_dialogue_config {
     const cm_arguments *arguments; /* for the style of the output; borrowed, like `agent` */
     const char *agent;             /* about the agent, in a few words */
@@ -19,8 +15,4 @@ typedef struct cm_dialogue_config {
 /* Plays until the last game, `quit`, the end of the input or an interrupt. The movers of `game`, at least one of them
  * human, are seated; they are changed by `side`. Errors: those of playing and searching. */
 cm_status cm_dialogue_run(cm_game *game, const cm_dialogue_config *config) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,15 +4,7 @@
 
 #include "cli/loaded.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Plays what the flags --opponent, --games, --opening, --seed say with the agent of the run and prints the result;
  * --save-games writes the games. */
 cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

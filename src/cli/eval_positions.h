@@ -4,17 +4,9 @@
 
 #include "cli/loaded.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* CM_ERR_INPUT for flags of games, which mean nothing with --positions. */
 cm_status cm_eval_positions_check(const cm_arguments *arguments) CM_MUST_USE;
 
 /* Reads the file of --positions and prints which moves of the run's agent keep the exact value. */
 cm_status cm_eval_positions(cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

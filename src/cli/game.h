@@ -4,10 +4,6 @@
 
 #include "cli/view.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Who decides the moves of a player. */
 typedef enum cm_mover { CM_MOVER_AGENT, CM_MOVER_HUMAN, CM_MOVER_RANDOM } cm_mover;
 
@@ -62,8 +58,4 @@ void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *n
  * agent has considered; without an analysis (NULL): "WHO b2, at random". */
 void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
                        const cm_analysis *analysis, cm_text *note);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

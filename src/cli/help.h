@@ -6,15 +6,7 @@
 
 #include "cli/command.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 void cm_help_all(FILE *out);
 void cm_help_command(const cm_command *command, FILE *out);
 void cm_help_man(const cm_command *command, FILE *out); /* roff; NULL: the page of the program */
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 
 #include "core/stop.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* For those that wait. From now on SIGINT is remembered; it also interrupts a read or a sleep. A second one has its
  * usual effect. */
 void cm_interrupt_catch(void);
@@ -25,8 +21,4 @@ const cm_stop *cm_interrupt_asks(void);
 
 /* In place of "it has no result", for those that print as they go on; at most 63 bytes. */
 void cm_interrupt_leaves(const char *name, const char *what);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_interval_row {
     const char *label;
     double value, half; /* finite; the interval is value -+ half */
@@ -28,8 +24,4 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
 
 /* An SVG file, 720 units wide. Errors: CM_ERR_IO, CM_ERR_MEMORY. */
 cm_status cm_interval_plot_svg(const cm_interval_plot *plot, const char *path) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include "cli/output.h"
 #include "run/weights.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define CM_FLAG_SIMULATIONS                                                                                            \
     { "--simulations", "N", "Simulations per move; without it those of the run's evaluation." }
 
@@ -31,8 +27,4 @@ cm_status cm_loaded_open(const cm_arguments *arguments, cm_loaded *out) CM_MUST_
 cm_status cm_loaded_open_other(const cm_arguments *arguments, const char *run, cm_loaded *out) CM_MUST_USE;
 
 void cm_loaded_close(cm_loaded *loaded); /* leaves it empty */
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,10 +8,6 @@
 #include "run/progress.h"
 #include "run/session.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Rows of a flag table that several commands have. */
 #define CM_FLAGS_CONFIGURATION                                                                                         \
     {"--config", "FILE",                                                                                               \
@@ -76,8 +72,4 @@ void cm_cli_put_interval(cm_json_writer *json, double low, double high);
  * written, is CM_OK; the writer is destroyed in any case. Errors: `status`, CM_ERR_MEMORY, CM_ERR_IO if stdout cannot
  * be written. */
 cm_status cm_cli_print(cm_json_writer *json, cm_status status) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,15 +4,7 @@
 
 #include "cli/command.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Reads a game per line (env/moves.h), searches the position at its end, prints an answer per line, in their order. A
  * line that is not a legal game gets an answer with its error; the verdict is 1 then. */
 cm_status cm_cli_search_positions(cm_arguments *arguments) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

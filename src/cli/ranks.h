@@ -5,10 +5,6 @@
 #include "cli/command.h"
 #include "distributed/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define CM_FLAGS_RANKS                                                                                                 \
     {"--num-devices", "N",                                                                                             \
      "Train on N devices of this machine: as many processes, under mpirun. All counts are those "                      \
@@ -29,8 +25,4 @@ cm_status cm_cli_ranks_open(cm_arguments *arguments, cm_cli_ranks *out) CM_MUST_
 /* Leaves the ranks. If `status` is an error of one of several, it is reported here and ends all: it does not return.
  * The ranks behind the first wait some seconds before they speak, as an error is often one of all. */
 void cm_cli_ranks_close(cm_cli_ranks *ranks, cm_status status);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 
 #include "config/config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_recipe {
     const char *name; /* "connect4_muzero" */
     const char *file; /* "configs/connect4_muzero.json", as errors and origins call it */
@@ -37,8 +33,4 @@ const cm_recipe *cm_recipe_for(const char *env_name);
  * of the registry means its recipe, and that environment. Errors: CM_ERR_INPUT for an unknown name, with the nearest
  * one. */
 cm_status cm_recipe_read(const char *name, cm_config *config) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -13,10 +13,6 @@
 #include "cli/command.h"
 #include "run/configuration.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Gives a config that holds the defaults, of `configuration`, its values; they are not finished. `first`: the
  * configuration of a run, for which no recipe is asked; NULL without one. cm_config_recipe tells the recipe that was
  * taken unasked, "" for none. Errors: CM_ERR_INPUT. */
@@ -27,8 +23,4 @@ cm_status cm_cli_resolve(const cm_arguments *arguments, const char *first, const
  * stands for. An environment is one for --env, another recipe's name and a file FILE.json are one for --config. Errors:
  * CM_ERR_INPUT if that flag is given, too, or if the word belongs behind another flag. */
 cm_status cm_cli_take_name(cm_arguments *arguments) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

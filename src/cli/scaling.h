@@ -5,10 +5,6 @@
 #include "cli/benchmark.h"
 #include "distributed/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_SCALING_SUMS = 6 }; /* the last one is of as many bytes as a gradient */
 
 typedef struct cm_scaling {
@@ -37,8 +33,4 @@ double cm_scaling_overlap(const cm_scaling *scaling);
 /* Measures all of it; collective. The training goes into a temporary folder, and has as many updates as the
  * configuration of `bench` says. *out is the same on all ranks, but for noise: that of rank 0 is to be shown. */
 cm_status cm_scaling_measure(cm_benchmark *bench, cm_comm *comm, cm_scaling *out) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 #include "cli/seeds.h"
 #include "cli/view.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What the process of a seed is to know of those next to it. */
 typedef struct cm_seed_place {
     int columns;     /* that its lines may have; 0: any number */
@@ -40,8 +36,4 @@ void cm_seed_jobs_hand_in(const cm_seed *own);
 
 /* In a seed's process, once it has handlers of its own: what asks it to stop waits until then. */
 void cm_seed_jobs_heed(void);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 #include "cli/command.h"
 #include "run/run.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_SEEDS = 64, CM_SEED_ERROR = 1024 };
 
 /* A seed and what has become of its run. */
@@ -42,8 +38,4 @@ void cm_seeds_say(const cm_arguments *arguments, const cm_seeds *seeds);
 /* The first error, with its seed unless all of them have the same; other ones are printed. CM_OK: there is none.
  * Errors: CM_ERR_INPUT if that was the exit status of its process, else CM_ERR_STATE. */
 cm_status cm_seeds_verdict(const cm_seeds *seeds) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

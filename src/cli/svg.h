@@ -6,10 +6,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A picture being written. */
 typedef struct cm_svg {
     FILE *out;  /* where further elements go */
@@ -31,8 +27,4 @@ double cm_svg_tick(double low, double high, int parts);
 
 /* A thin line behind the data. */
 void cm_svg_grid(cm_svg *svg, double x1, double y1, double x2, double y2);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

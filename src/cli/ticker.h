@@ -9,10 +9,6 @@
 #include "arena/tally.h"
 #include "cli/command.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_ticker {
     cm_tally tally;       /* for those who play to count in */
     bool is_drawn;        /* redrawn on stdout              */
@@ -37,8 +33,4 @@ void cm_ticker_turn(cm_ticker *ticker, const char *what, const char *parts, int6
 void cm_ticker_hold(cm_ticker *ticker); /* clears the line and shows nothing, so that something else can be printed */
 void cm_ticker_release(cm_ticker *ticker); /* after that */
 void cm_ticker_end(cm_ticker *ticker);     /* clears the line for the last time */
-
-#ifdef __cplusplus
-}
-#endif
 #endif

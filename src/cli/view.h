@@ -6,10 +6,6 @@
 #include "cli/command.h"
 #include "core/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_VIEW_LEAST = 24 }; /* no output is made for less */
 
 typedef struct cm_view {
@@ -64,8 +60,4 @@ void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *
 
 /* Columns for a table that stands next to (or below) this board. */
 int cm_view_table_columns(const cm_view *view, const cm_text *board);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

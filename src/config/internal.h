@@ -5,10 +5,6 @@
 #include "config/config.h"
 #include "config/value.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_ORIGIN_BYTES = 160 };
 
 typedef struct cm_config_entry {
@@ -34,8 +30,4 @@ cm_status cm_config_find(const cm_config *config, const char *name, cm_config_en
 
 /* Whether some key stands in a section of this name, in capitals or not. */
 bool cm_config_is_section(const cm_config *config, const char *name);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,10 +9,6 @@
 #include "env/python_spec.h"
 #include "env/worker.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { CM_PYTHON_WORKERS = 64 };
 
 /* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
@@ -74,8 +70,4 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
 
 /* What render() returns, if that is text, of at most size - 1 bytes; returns how many. 0: none. */
 size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, char *text, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include "replay/replay.h"
 #include "replay/sum_tree.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What is kept for each row. The order is that of the plan and of the files. */
 typedef enum cm_field {
     FIELD_OBSERVATION,
@@ -174,8 +170,4 @@ void cm_replay_empty(cm_replay *replay);
 
 /* Calls visit(context, slot) for every slot that may be drawn, in order of age. */
 void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

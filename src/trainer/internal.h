@@ -24,10 +24,6 @@
 #include "trainer/optimizer.h"
 #include "trainer/unroll.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Numbers after the parameters in the gradient of a chunk, of several ranks: a factor and a norm, which is 0, or no
  * number where a result of some rank is none. */
 enum { CM_TRAINER_TAIL = 2 };
@@ -183,8 +179,4 @@ void cm_bootstraps_close(const cm_values *values, cm_bootstraps *bootstraps);
 void cm_bootstraps_stage(const cm_values *values, const cm_train_batch *batch, cm_bootstraps *bootstraps);
 cm_status cm_bootstraps_send(const cm_values *values, const cm_bootstraps *bootstraps, cm_stream *stream) CM_MUST_USE;
 cm_status cm_bootstraps_run(const cm_values *values, const cm_bootstraps *bootstraps) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

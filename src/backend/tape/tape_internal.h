@@ -21,10 +21,6 @@
 
 #include "backend/tape/tape.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct cm_tape_var {
     cm_memory memory;
     size_t offset;   /* bytes in its block; before cm_tape_finish, in WORK, in the variable that it lies in */
@@ -129,8 +125,4 @@ void cm_tape_give_branches(cm_tape *tape);
 
 /* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
 cm_status cm_tape_make_copies(cm_tape *tape) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

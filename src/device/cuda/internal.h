@@ -4,10 +4,6 @@
 
 #include "device/cuda/cuda.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Calls a function of the driver's table and returns from the calling function unless it succeeds. */
 #define CM_CU_TRY(device, what, call)                                                                                  \
     do {                                                                                                               \
@@ -17,8 +13,4 @@ extern "C" {
 
 /* "what: name, text of a result", in the driver's words; for results that come before a device is open. */
 cm_status cm_cuda_refused(const cm_cuda_driver *driver, int result, const char *what) CM_MUST_USE;
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 
 #include "distributed/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- tree.c ---- */
 
 /* part[count, n] is summed into part[0] in the tree of comm.h; the other parts are changed. */
@@ -55,8 +51,4 @@ cm_status cm_guard_start(cm_guard **out) CM_MUST_USE;
 
 /* All went well: the guard ends. NULL is allowed. */
 void cm_guard_stop(cm_guard *guard);
-
-#ifdef __cplusplus
-}
-#endif
 #endif
