@@ -9,19 +9,19 @@
 #include "support/main.h"
 
 static cm_cuda_device *device;
-static cm_cuda_lane lane;
+static cm_cuda_stream stream;
 static cm_autotune_cache *cache;
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
     ck_assert_int_eq(cm_autotune_cache_open(NULL, "a device", &cache), CM_OK);
     log_keep();
 }
 
 static void tear_down(void) {
     cm_autotune_cache_close(cache);
-    cm_cuda_lane_close(&lane);
+    cm_cuda_stream_close(&stream);
     cm_cuda_close(device);
     log_show();
     ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
@@ -45,14 +45,14 @@ static void run_kernel(void *way_) {
 static cm_status launch(void *way_) {
     way *w = way_;
     for (int i = 0; i < w->launches; i++)
-        CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, run_kernel, w), "a kernel"));
+        CM_TRY(cm_cuda_result(device, cm_fake_launch(stream.handle, run_kernel, w), "a kernel"));
     return w->fails ? cm_fail(CM_ERR_DEVICE, "this one does not run") : CM_OK;
 }
 
 static cm_status choose(way *ways, int count, int *winner) {
     cm_cuda_candidate candidate[3];
     for (int i = 0; i < count; i++) candidate[i] = (cm_cuda_candidate){launch, &ways[i]};
-    return cm_cuda_candidates_choose(&lane, cache, "some work", candidate, count, winner);
+    return cm_cuda_candidates_choose(&stream, cache, "some work", candidate, count, winner);
 }
 
 START_TEST(the_fastest_wins_whatever_its_number_of_launches) {

@@ -1,4 +1,4 @@
-/* CUDA devices, memory, lanes and errors, on a stand-in for the driver. */
+/* CUDA devices, memory, streams and errors, on a stand-in for the driver. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,20 +206,20 @@ START_TEST(results_without_a_name_are_numbers_and_missing_code_says_what_to_buil
 }
 END_TEST
 
-/* ---- lanes ---- */
+/* ---- streams ---- */
 
 enum { MANY = 5 << 20 };
 
 START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
-    cm_cuda_lane lane;
+    cm_cuda_stream stream;
     cm_buffer a;
     unsigned char *from = malloc(MANY), *to = calloc(MANY, 1);
     for (int i = 0; i < MANY; i++) from[i] = (unsigned char)(i * 7 + i / 1000);
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
     ck_assert_int_eq(cm_buffer_create(&a, &device->base, MANY, "a test"), CM_OK);
     int zeroes = cm_fake_calls("context_wait");
-    ck_assert_int_eq(cm_cuda_lane_write(&lane, a.base, from, MANY - 3), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_read(&lane, to, a.base, MANY), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_write(&stream, a.base, from, MANY - 3), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_read(&stream, to, a.base, MANY), CM_OK);
     ck_assert_int_eq(memcmp(from, to, MANY - 3), 0);
     ck_assert_uint_eq(to[MANY - 1], 0);
     ck_assert_int_eq(cm_fake_calls("write"), 5);
@@ -227,7 +227,7 @@ START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
     ck_assert_int_eq(cm_fake_calls("event_wait"), 10); /* once per part: a stage is not overwritten while it is read */
     ck_assert_int_eq(cm_fake.slept, 0);                /* it waits for microseconds */
     ck_assert_int_eq(cm_fake_calls("context_wait"), zeroes);
-    cm_cuda_lane_close(&lane);
+    cm_cuda_stream_close(&stream);
     cm_buffer_destroy(&a);
     free(from);
     free(to);
@@ -235,34 +235,34 @@ START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
 END_TEST
 
 START_TEST(a_workspace_grows_never_shrinks_and_says_when_it_moves) {
-    cm_cuda_lane lane;
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 1000), CM_OK);
-    ck_assert_uint_eq(lane.workspace_bytes, 1024);
-    uint64_t generation = lane.generation;
-    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 500), CM_OK);
-    ck_assert_uint_eq(lane.generation, generation);
-    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000), CM_OK);
-    ck_assert_uint_eq(lane.generation, generation + 1);
+    cm_cuda_stream stream;
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 1000), CM_OK);
+    ck_assert_uint_eq(stream.workspace_bytes, 1024);
+    uint64_t generation = stream.generation;
+    ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 500), CM_OK);
+    ck_assert_uint_eq(stream.generation, generation);
+    ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 2000), CM_OK);
+    ck_assert_uint_eq(stream.generation, generation + 1);
     ck_assert_uint_eq(device->taken, 2048);
     ck_assert_uint_eq(device->peak, 2048); /* never both at once */
-    generation = lane.generation;
-    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000000000), CM_ERR_MEMORY);
-    ck_assert_uint_eq(lane.workspace_bytes, 2048); /* there is one as before, elsewhere */
-    ck_assert(lane.workspace && lane.generation > generation);
-    cm_cuda_lane_close(&lane);
+    generation = stream.generation;
+    ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 2000000000), CM_ERR_MEMORY);
+    ck_assert_uint_eq(stream.workspace_bytes, 2048); /* there is one as before, elsewhere */
+    ck_assert(stream.workspace && stream.generation > generation);
+    cm_cuda_stream_close(&stream);
     ck_assert_uint_eq(device->taken, 0);
 }
 END_TEST
 
 START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
-    cm_cuda_lane one, two;
+    cm_cuda_stream one, two;
     cm_cuda_event *event = NULL;
-    ck_assert_int_eq(cm_cuda_lane_open(device, &one), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_open(device, &two), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &one), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &two), CM_OK);
     for (int i = 1; i <= 3; i++) { /* one event, set again and again */
         ck_assert_int_eq(cm_cuda_event_record(&event, &two), CM_OK);
-        ck_assert_int_eq(cm_cuda_lane_wait_event(&one, event), CM_OK);
+        ck_assert_int_eq(cm_cuda_stream_wait_event(&one, event), CM_OK);
         ck_assert_int_eq(cm_cuda_event_synchronize(event), CM_OK);
         ck_assert_int_eq(cm_fake_calls("event_record"), i);
         ck_assert_int_eq(cm_fake_calls("stream_wait_event"), i);
@@ -274,7 +274,7 @@ START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     ck_assert_int_eq(cm_cuda_wait(device), CM_OK);
     ck_assert_int_eq(cm_fake_calls("context_wait"), waits + 1);
     fail_on("stream_wait_event", 1);
-    ck_assert_int_eq(cm_cuda_lane_wait_event(&one, event), CM_ERR_DEVICE);
+    ck_assert_int_eq(cm_cuda_stream_wait_event(&one, event), CM_ERR_DEVICE);
     cm_cuda_event_destroy(event);
     cm_cuda_event_destroy(NULL);
     ck_assert_int_eq(cm_fake.events, 0);
@@ -282,25 +282,25 @@ START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     fail_on("event_create", 1);
     ck_assert_int_eq(cm_cuda_event_record(&event, &two), CM_ERR_DEVICE);
     ck_assert_ptr_null(event);
-    cm_cuda_lane_close(&one);
-    cm_cuda_lane_close(&two);
+    cm_cuda_stream_close(&one);
+    cm_cuda_stream_close(&two);
 }
 END_TEST
 
 START_TEST(pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait) {
     enum { N = 3 << 20 };
-    cm_cuda_lane lane;
+    cm_cuda_stream stream;
     cm_mirror mirror;
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
     ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_OK);
     unsigned char *host = mirror.host;
     ck_assert_int_eq(cm_fake.pinned, 1);
     ck_assert_uint_eq(host[0] + host[N - 1], 0);
     int waits = cm_fake_calls("context_wait") + cm_fake_calls("stream_wait") + cm_fake_calls("event_wait");
     host[0] = 5, host[N - 1] = 6;
-    ck_assert_int_eq(cm_cuda_lane_push(&lane, mirror.block.base, host, N), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_push(&stream, mirror.block.base, host, N), CM_OK);
     host[0] = host[N - 1] = 0;
-    ck_assert_int_eq(cm_cuda_lane_pull(&lane, host, mirror.block.base, N), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_pull(&stream, host, mirror.block.base, N), CM_OK);
     ck_assert_uint_eq(host[0], 5);
     ck_assert_uint_eq(host[N - 1], 6);
     ck_assert_int_eq(cm_fake.pinned, 1);
@@ -312,7 +312,7 @@ START_TEST(pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait) {
     ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_ERR_MEMORY);
     ck_assert_str_eq(cm_error_message(), "a batch: 3.1 MB of the host's memory cannot be pinned");
     ck_assert_uint_eq(device->taken, 0);
-    cm_cuda_lane_close(&lane);
+    cm_cuda_stream_close(&stream);
 }
 END_TEST
 

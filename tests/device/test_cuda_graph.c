@@ -11,16 +11,16 @@
 #include "support/main.h"
 
 static cm_cuda_device *device;
-static cm_cuda_lane lane;
+static cm_cuda_stream stream;
 static cm_cuda_graph *graph;
-static cm_cuda_lane side_lanes[2];
+static cm_cuda_stream side_streams[2];
 static cm_cuda_event *turn;
 
 static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
-    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_lane_open(device, &side_lanes[i]), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_stream_open(device, &side_streams[i]), CM_OK);
     turn = NULL;
     graph = NULL;
     log_keep();
@@ -29,8 +29,8 @@ static void set_up(void) {
 static void tear_down(void) {
     cm_cuda_graph_destroy(graph);
     cm_cuda_event_destroy(turn);
-    for (int i = 0; i < 2; i++) cm_cuda_lane_close(&side_lanes[i]);
-    cm_cuda_lane_close(&lane);
+    for (int i = 0; i < 2; i++) cm_cuda_stream_close(&side_streams[i]);
+    cm_cuda_stream_close(&stream);
     cm_cuda_close(device);
     log_show();
     ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
@@ -42,36 +42,36 @@ typedef struct job {
     int launches, *counter, calls;
     cm_status status; /* what the work ends with, after its launches */
     bool waits;       /* and waits for its stream, which may not be captured */
-    int branches;     /* and launches one more on so many side lanes, */
+    int branches;     /* and launches one more on so many side streams, */
     bool leaves;      /* which nothing of its own follows */
 } job;
 
 static void add_one(void *counter) { ++*(int *)counter; }
 
-/* A launch on a lane that begins behind what `lane` was given, and ends in front of what that is given next. */
+/* A launch on a stream that begins behind what `stream` was given, and ends in front of what that is given next. */
 static cm_status branch(const job *j, int i) {
-    cm_cuda_lane *side = &side_lanes[i];
-    CM_TRY(cm_cuda_event_record(&turn, &lane));
-    CM_TRY(cm_cuda_lane_wait_event(side, turn));
-    CM_TRY(cm_cuda_result(device, cm_fake_launch(side->stream, add_one, j->counter), "a kernel"));
+    cm_cuda_stream *side = &side_streams[i];
+    CM_TRY(cm_cuda_event_record(&turn, &stream));
+    CM_TRY(cm_cuda_stream_wait_event(side, turn));
+    CM_TRY(cm_cuda_result(device, cm_fake_launch(side->handle, add_one, j->counter), "a kernel"));
     if (j->leaves) return CM_OK;
     CM_TRY(cm_cuda_event_record(&turn, side));
-    return cm_cuda_lane_wait_event(&lane, turn);
+    return cm_cuda_stream_wait_event(&stream, turn);
 }
 
 static cm_status work(void *context) {
     job *j = context;
     j->calls++;
     for (int i = 0; i < j->launches; i++)
-        CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, add_one, j->counter), "a kernel"));
+        CM_TRY(cm_cuda_result(device, cm_fake_launch(stream.handle, add_one, j->counter), "a kernel"));
     for (int i = 0; i < j->branches; i++) CM_TRY(branch(j, i));
-    if (j->waits) CM_TRY(cm_cuda_lane_wait(&lane));
+    if (j->waits) CM_TRY(cm_cuda_stream_synchronize(&stream));
     return j->status == CM_OK ? CM_OK : cm_fail(j->status, "the work fails");
 }
 
 static cm_status run(job *j, uint64_t shapes, uint64_t addresses) {
     cm_cuda_key key = {.name = "a test", .shapes = shapes, .addresses = addresses};
-    return cm_cuda_graph_run(&lane, &key, work, j, &graph);
+    return cm_cuda_graph_run(&stream, &key, work, j, &graph);
 }
 
 START_TEST(work_runs_eagerly_once_is_captured_once_and_then_replayed) {
@@ -87,8 +87,8 @@ START_TEST(work_runs_eagerly_once_is_captured_once_and_then_replayed) {
     ck_assert_uint_eq(counts.captures, 1);
     ck_assert_uint_eq(counts.launches, 9);
     ck_assert_uint_eq(counts.nodes, 3);
-    ck_assert_uint_eq(lane.device->graphs_launched, 9);
-    ck_assert_uint_eq(lane.device->nodes_launched, 27);
+    ck_assert_uint_eq(stream.device->graphs_launched, 9);
+    ck_assert_uint_eq(stream.device->nodes_launched, 27);
     ck_assert_str_eq(logged, "graph \"a test\": 3 launches captured (first time), made executable\n");
 }
 END_TEST
@@ -103,7 +103,7 @@ START_TEST(lanes_that_begin_and_end_in_the_work_are_captured_with_it) {
     ck_assert_int_eq(j.calls, 2);
     ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 3);
     ck_assert_uint_eq(cm_cuda_graph_count(graph).nodes, 5);
-    ck_assert_int_eq(cm_cuda_lane_wait(&side_lanes[1]), CM_OK); /* it captures no more */
+    ck_assert_int_eq(cm_cuda_stream_synchronize(&side_streams[1]), CM_OK); /* it captures no more */
 }
 END_TEST
 
@@ -159,7 +159,7 @@ START_TEST(a_workspace_that_moved_is_a_new_capture) {
     int counter = 0;
     job j = {.launches = 1, .counter = &counter};
     for (int i = 0; i < 3; i++) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 4096), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 4096), CM_OK);
     ck_assert_int_eq(run(&j, 1, 1), CM_OK);
     ck_assert_uint_eq(cm_cuda_graph_count(graph).captures, 2);
     ck_assert_int_eq(counter, 4);
@@ -246,7 +246,7 @@ static cm_status take_memory(void *context) {
 START_TEST(a_thread_that_takes_memory_while_it_captures_is_told_so_and_does_it_eagerly) {
     const cm_cuda_key key = {.name = "a test", .shapes = 1, .addresses = 1};
     int calls = 0;
-    for (int i = 0; i < 5; i++) ck_assert_int_eq(cm_cuda_graph_run(&lane, &key, take_memory, &calls, &graph), CM_OK);
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(cm_cuda_graph_run(&stream, &key, take_memory, &calls, &graph), CM_OK);
     ck_assert_int_eq(calls, 5 + 3); /* three captures came to nothing */
     ck_assert_uint_eq(cm_cuda_graph_count(graph).eager, 5);
     ck_assert(strstr(logged, "graph \"a test\": a test: not while this thread captures a graph; it runs eagerly this "

@@ -9,11 +9,11 @@
 #include "support/main.h"
 
 static cm_cuda_device *device;
-static cm_cuda_lane lane;
+static cm_cuda_stream stream;
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
     device->log_plans = true;
     device->is_warm = true;
     log_keep();
@@ -21,7 +21,7 @@ static void set_up(void) {
 
 static void tear_down(void) {
     cm_fake.fail = NULL;
-    cm_cuda_lane_close(&lane);
+    cm_cuda_stream_close(&stream);
     cm_cuda_close(device);
     log_show();
     ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
@@ -44,13 +44,13 @@ static void run_kernel(void *context) {
 
 static cm_status work(void *context) {
     job *j = context;
-    CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, run_kernel, j), "a kernel"));
+    CM_TRY(cm_cuda_result(device, cm_fake_launch(stream.handle, run_kernel, j), "a kernel"));
     return j->fails ? cm_fail(CM_ERR_DEVICE, "it does not run") : CM_OK;
 }
 
 static float time_of(job *j) {
     float milliseconds = -1.0f;
-    ck_assert_int_eq(cm_cuda_time(&lane, "a test", work, j, &milliseconds), CM_OK);
+    ck_assert_int_eq(cm_cuda_time(&stream, "a test", work, j, &milliseconds), CM_OK);
     return milliseconds;
 }
 
@@ -129,7 +129,7 @@ END_TEST
 START_TEST(work_that_fails_is_an_error) {
     job j = {.fails = true};
     float milliseconds;
-    ck_assert_int_eq(cm_cuda_time(&lane, "a test", work, &j, &milliseconds), CM_ERR_DEVICE);
+    ck_assert_int_eq(cm_cuda_time(&stream, "a test", work, &j, &milliseconds), CM_ERR_DEVICE);
     ck_assert_str_eq(cm_error_message(), "it does not run");
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(a_driver_that_refuses_is_an_error) {
             job j = {.milliseconds = 1.0f};
             float milliseconds;
             cm_fake.fail = names[i], cm_fake.fail_at = at, cm_fake.fail_times = 1, cm_fake.fail_result = 801;
-            ck_assert_msg(cm_cuda_time(&lane, "a test", work, &j, &milliseconds) == CM_ERR_DEVICE, "%s", names[i]);
+            ck_assert_msg(cm_cuda_time(&stream, "a test", work, &j, &milliseconds) == CM_ERR_DEVICE, "%s", names[i]);
             cm_fake.fail = NULL;
             ck_assert_float_eq(time_of(&j), 1.0f);
         }

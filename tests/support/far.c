@@ -78,31 +78,31 @@ const cm_device cm_far_device = {.name = "far",
 
 /* ---- streams: what they are given is done at once or, if is_late, when somebody waits for it ---- */
 
-typedef struct lane lane;
+typedef struct queue queue;
 
-/* A copy, or the wait for a point of another lane, or else a call. */
+/* A copy, or the wait for a point of another queue, or else a call. */
 typedef struct work {
     cm_call call;
     void *to;
     const void *from;
     size_t bytes;
     void *kept; /* the bytes, where they need not stay where they were; owned */
-    lane *behind;
+    queue *behind;
     size_t until;
 } work;
 
-struct lane {
+struct queue {
     work *works; /* [room], from number `first` on */
     size_t first, given, done, room;
     bool is_prompt;  /* while something is recorded */
     void *workspace; /* of its calls, of the device; nobody looks at it */
     size_t workspace_bytes;
-    lane *side[CM_CALL_BRANCHES]; /* NULL before a call of it is prepared */
-    lane *next;
+    queue *side[CM_CALL_BRANCHES]; /* NULL before a call of it is prepared */
+    queue *next;
 };
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static lane *lanes;
+static queue *queues;
 
 static cm_status run_near(const cm_call *call) {
     cm_call near = *call;
@@ -110,8 +110,8 @@ static cm_status run_near(const cm_call *call) {
     return cm_ref_class.run[call->op](NULL, &near);
 }
 
-/* Does what a lane was given up to there. */
-static cm_status reach(lane *l, size_t until) {
+/* Does what a queue was given up to there. */
+static cm_status reach(queue *l, size_t until) {
     while (l->done < until) {
         work w = l->works[l->done++ - l->first];
         if (w.behind) CM_TRY(reach(w.behind, w.until));
@@ -122,7 +122,7 @@ static cm_status reach(lane *l, size_t until) {
     return CM_OK;
 }
 
-static cm_status finish_lane(lane *l) {
+static cm_status finish_queue(queue *l) {
     pthread_mutex_lock(&turn);
     cm_status status = reach(l, l->given);
     pthread_mutex_unlock(&turn);
@@ -132,12 +132,12 @@ static cm_status finish_lane(lane *l) {
 static cm_status finish_all(void) {
     cm_status status = CM_OK;
     pthread_mutex_lock(&turn);
-    for (lane *l = lanes; l && status == CM_OK; l = l->next) status = reach(l, l->given);
+    for (queue *l = queues; l && status == CM_OK; l = l->next) status = reach(l, l->given);
     pthread_mutex_unlock(&turn);
     return status;
 }
 
-static cm_status give_lane(lane *l, const work *w) {
+static cm_status give_queue(queue *l, const work *w) {
     pthread_mutex_lock(&turn);
     if (l->done == l->given) l->first = l->given;
     if (l->given - l->first == l->room) {
@@ -150,24 +150,24 @@ static cm_status give_lane(lane *l, const work *w) {
     return status;
 }
 
-static lane *open_lane(void) {
-    lane *l = calloc(1, sizeof *l);
+static queue *open_queue(void) {
+    queue *l = calloc(1, sizeof *l);
     pthread_mutex_lock(&turn);
-    l->next = lanes;
-    lanes = l;
+    l->next = queues;
+    queues = l;
     pthread_mutex_unlock(&turn);
     return l;
 }
 
 static cm_status stream_open(cm_stream *stream) {
-    stream->state = open_lane();
+    stream->state = open_queue();
     return CM_OK;
 }
 
-static void close_lane(lane *l) {
-    lane **at = &lanes;
+static void close_queue(queue *l) {
+    queue **at = &queues;
     if (!l) return;
-    for (int i = 0; i < CM_CALL_BRANCHES; i++) close_lane(l->side[i]);
+    for (int i = 0; i < CM_CALL_BRANCHES; i++) close_queue(l->side[i]);
     pthread_mutex_lock(&turn);
     while (*at != l) at = &(*at)->next;
     *at = l->next;
@@ -179,13 +179,13 @@ static void close_lane(lane *l) {
 
 static void stream_close(cm_stream *stream) {
     (void)finish_all(); /* others may be behind it */
-    close_lane(stream->state);
+    close_queue(stream->state);
 }
 
 /* As much as the call's first tensor. */
 static size_t workspace(const cm_call *call) { return call->t[0].data ? cm_tensor_bytes(&call->t[0]) : 0; }
 
-static cm_status reserve(lane *l, size_t bytes) {
+static cm_status reserve(queue *l, size_t bytes) {
     if (bytes <= l->workspace_bytes) return CM_OK;
     give(&cm_far_device, l->workspace, l->workspace_bytes);
     l->workspace_bytes = bytes;
@@ -193,12 +193,12 @@ static cm_status reserve(lane *l, size_t bytes) {
 }
 
 static cm_status prepare(cm_stream *stream, cm_call *call) {
-    lane *l = stream->state;
+    queue *l = stream->state;
     const size_t bytes = cm_align(workspace(call));
     CM_TRY(reserve(l, bytes));
     if (call->branch == 0) return CM_OK;
-    lane **side = &l->side[call->branch - 1];
-    if (!*side) *side = open_lane();
+    queue **side = &l->side[call->branch - 1];
+    if (!*side) *side = open_queue();
     return reserve(*side, bytes);
 }
 
@@ -209,20 +209,20 @@ static void note(char event) {
 
 static cm_status copy_in_order(cm_stream *stream, void *to, const void *from, size_t bytes) {
     __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
-    return give_lane(stream->state, &(work){.to = to, .from = from, .bytes = bytes});
+    return give_queue(stream->state, &(work){.to = to, .from = from, .bytes = bytes});
 }
 
 static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
     void *kept = malloc(bytes);
     memcpy(kept, host, bytes);
     __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
-    return give_lane(stream->state, &(work){.to = near_of(to), .from = kept, .bytes = bytes, .kept = kept});
+    return give_queue(stream->state, &(work){.to = near_of(to), .from = kept, .bytes = bytes, .kept = kept});
 }
 
 static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
     note('=');
     CM_TRY(copy_in_order(stream, host, near_of((void *)(uintptr_t)from), bytes));
-    return finish_lane(stream->state);
+    return finish_queue(stream->state);
 }
 
 static cm_status push(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
@@ -238,13 +238,13 @@ static cm_status pull(cm_stream *stream, void *pinned, const void *from, size_t 
 /* ---- events ---- */
 
 typedef struct event {
-    lane *of;
+    queue *of;
     size_t until;
 } event;
 
 static cm_status event_record(cm_stream *stream, void **state) {
     event *m = *state;
-    lane *l = stream->state;
+    queue *l = stream->state;
     if (!m) *state = m = calloc(1, sizeof *m);
     pthread_mutex_lock(&turn);
     *m = (event){l, l->given};
@@ -256,7 +256,7 @@ static cm_status event_wait(cm_stream *stream, void *state) {
     const event *m = state;
     if (stream->state == m->of) return cm_fail(CM_ERR_STATE, "a stream that follows itself");
     __atomic_fetch_add(&cm_far_state.follows, 1, __ATOMIC_RELAXED);
-    return give_lane(stream->state, &(work){.behind = m->of, .until = m->until});
+    return give_queue(stream->state, &(work){.behind = m->of, .until = m->until});
 }
 
 static cm_status event_synchronize(void *state) {
@@ -273,23 +273,23 @@ static void event_destroy(void *state) { free(state); }
 /* ---- the backend ---- */
 
 static cm_status run_far(cm_stream *stream, const cm_call *call) {
-    return give_lane(stream->state, &(work){.call = *call});
+    return give_queue(stream->state, &(work){.call = *call});
 }
 
-static cm_status put_behind(lane *l, lane *other) {
+static cm_status put_behind(queue *l, queue *other) {
     pthread_mutex_lock(&turn);
     const size_t until = other->given;
     pthread_mutex_unlock(&turn);
-    return give_lane(l, &(work){.behind = other, .until = until});
+    return give_queue(l, &(work){.behind = other, .until = until});
 }
 
-static cm_status run_in_lane(lane *l, const cm_call *call) {
-    lane *on = call->branch ? l->side[call->branch - 1] : l;
+static cm_status run_in_queue(queue *l, const cm_call *call) {
+    queue *on = call->branch ? l->side[call->branch - 1] : l;
     if (on != l) CM_TRY(put_behind(on, l));
-    return give_lane(on, &(work){.call = *call});
+    return give_queue(on, &(work){.call = *call});
 }
 
-static cm_status join_lanes(lane *l) {
+static cm_status join_queues(queue *l) {
     for (int i = 0; i < CM_CALL_BRANCHES; i++)
         if (l->side[i]) CM_TRY(put_behind(l, l->side[i]));
     return CM_OK;
@@ -333,20 +333,20 @@ static cm_status replay(cm_stream *stream, const cm_call_list *pass, void **kept
     r->version = pass->version;
     memcpy(r->calls, pass->calls, bytes);
     note_replay((size_t)count);
-    for (int i = 0; i < count; i++) CM_TRY(run_in_lane(stream->state, &r->calls[i]));
-    return join_lanes(stream->state);
+    for (int i = 0; i < count; i++) CM_TRY(run_in_queue(stream->state, &r->calls[i]));
+    return join_queues(stream->state);
 }
 
 /* The work is done each time, as it comes: what is recorded is that it was there. */
 static cm_status capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
-    lane *l = stream->state;
+    queue *l = stream->state;
     (void)name;
     if (!*kept) {
         *kept = calloc(1, sizeof(captured));
         __atomic_fetch_add(&cm_far_state.graphs, 1, __ATOMIC_RELAXED);
     }
     __atomic_fetch_add(&cm_far_state.searches, 1, __ATOMIC_RELAXED);
-    CM_TRY(finish_lane(l));
+    CM_TRY(finish_queue(l));
     const size_t before = l->given + __atomic_load_n(&tree_cpu_launches, __ATOMIC_RELAXED);
     l->is_prompt = true;
     cm_status status = launches(context, NULL);

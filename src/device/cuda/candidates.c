@@ -4,7 +4,7 @@
 #include "device/cuda/timing.h"
 
 typedef struct tuning {
-    cm_cuda_lane *lane;
+    cm_cuda_stream *stream;
     const char *key;
     const cm_cuda_candidate *candidate;
     int count;
@@ -32,16 +32,16 @@ static cm_status take(void *context, const void *candidate) {
 static cm_status measure(void *context, float *milliseconds) {
     const tuning *t = context;
     const cm_cuda_candidate *taken = &t->candidate[t->taken];
-    return cm_cuda_time(t->lane, t->key, taken->launch, taken->context, milliseconds);
+    return cm_cuda_time(t->stream, t->key, taken->launch, taken->context, milliseconds);
 }
 
-cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_autotune_cache *cache, const char *key,
+cm_status cm_cuda_candidates_choose(cm_cuda_stream *stream, cm_autotune_cache *cache, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) {
-    tuning t = {.lane = lane, .key = key, .candidate = candidate, .count = count};
+    tuning t = {.stream = stream, .key = key, .candidate = candidate, .count = count};
     const cm_autotuner autotuner = {.context = &t,
                                     .size = sizeof t.taken,
                                     .rounds = 1,
-                                    .log = lane->device->log_plans,
+                                    .log = stream->device->log_plans,
                                     .enter = enter,
                                     .take = take,
                                     .measure = measure};

@@ -12,14 +12,14 @@ extern "C" {
 
 /* One of them, borrowed. It runs many times over, so once more must not change what once does. */
 typedef struct cm_cuda_candidate {
-    cm_cuda_work launch; /* on the lane */
+    cm_cuda_work launch; /* on the stream */
     void *context;
 } cm_cuda_candidate;
 
 /* *winner = the number of the fastest of candidate[count], 1 <= count <= CM_AUTOTUNER_ROOM: the one that is kept under
  * the key, else the one that is measured to be. A candidate that does not run is out. Takes no memory of the device but
- * for graphs; not while the lane captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY. */
-cm_status cm_cuda_candidates_choose(cm_cuda_lane *lane, cm_autotune_cache *cache, const char *key,
+ * for graphs; not while the stream captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY. */
+cm_status cm_cuda_candidates_choose(cm_cuda_stream *stream, cm_autotune_cache *cache, const char *key,
                                     const cm_cuda_candidate candidate[], int count, int *winner) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* CUDA devices: what is there, and one opened device with its memory, lanes and captured graphs. Host code only: the
+/* CUDA devices: what is there, and one opened device with its memory, streams and captured graphs. Host code only: the
  * driver is a table of functions (driver.h), kernels and vendor libraries are in backend/cuda/.
  *
  *   driver.h           the driver as a table: types, results, loading it
  *   properties.c       what there is, and whether code can run on it
- *   device.c, lane.c   an opened device and its memory; lanes and events in their order
+ *   device.c, stream.c an opened device and its memory; streams and events in their order
  *   graph.c            captured graphs
  *   result.c           results of the driver as lines
  *   autotune_cache.h   what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
@@ -12,11 +12,11 @@
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
  * cm_device (take, give, write, read, copy) waits for everything that runs on the device: it is for setting up, for
- * checkpoints and for tests. What happens in every step goes through a lane, in the lane's order, without waiting for
- * others.
+ * checkpoints and for tests. What happens in every step goes through a stream, in the stream's order, without waiting
+ * for others.
  *
- * A lane is a CUDA stream with pinned staging memory and captured graphs. Lanes may be used by different threads at the
- * same time, a lane by one at a time. All entry points make the device's context current for the calling thread.
+ * A stream is a CUDA stream with pinned staging memory and a workspace. Streams may be used by different threads at the
+ * same time, a stream by one at a time. All entry points make the device's context current for the calling thread.
  *
  * Errors of the driver are one line: what was being done, what the driver says, what to do. CM_ERR_ABSENT: no driver,
  * no device, too old a driver, too low a compute capability. CM_ERR_MEMORY: out of memory. CM_ERR_DEVICE: all others;
@@ -80,7 +80,7 @@ typedef struct cm_cuda_device {
     uint64_t graphs_launched, nodes_launched; /* so far, nodes of all these graphs together; atomic */
 } cm_cuda_device;
 
-/* Opens device `ordinal`. `code` is checked against it unless NULL. The caller closes it after all its lanes and
+/* Opens device `ordinal`. `code` is checked against it unless NULL. The caller closes it after all its streams and
  * buffers. */
 cm_status cm_cuda_open(const cm_cuda_driver *driver, int ordinal, const cm_cuda_code *code,
                        cm_cuda_device **out) CM_MUST_USE;
@@ -101,15 +101,15 @@ cm_status cm_cuda_wait(cm_cuda_device *device) CM_MUST_USE;
  * "WHAT: what the driver says; what to do". */
 cm_status cm_cuda_result(cm_cuda_device *device, int result, const char *what) CM_MUST_USE;
 
-/* ---- lanes ----------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------------------------- */
 
 typedef struct cm_cuda_graph cm_cuda_graph;
 
 enum { CM_CUDA_STAGES = 4 };
 
-typedef struct cm_cuda_lane {
+typedef struct cm_cuda_stream {
     cm_cuda_device *device; /* borrowed */
-    cm_cu_stream stream;
+    cm_cu_stream handle;
     unsigned char *stage[CM_CUDA_STAGES]; /* pinned, [stage_bytes] each, used in turn; NULL until first needed */
     cm_cu_event staged[CM_CUDA_STAGES];   /* when the copy out of the stage is done */
     size_t stage_bytes;
@@ -117,36 +117,36 @@ typedef struct cm_cuda_lane {
     void *workspace; /* on the device, [workspace_bytes], 256-byte-aligned */
     size_t workspace_bytes;
     uint64_t generation; /* grows when the workspace moves: graphs that hold its address are captured again */
-} cm_cuda_lane;
+} cm_cuda_stream;
 
-cm_status cm_cuda_lane_open(cm_cuda_device *device, cm_cuda_lane *lane) CM_MUST_USE;
-void cm_cuda_lane_close(cm_cuda_lane *lane); /* waits for it; after its graphs; a zeroed struct is allowed */
+cm_status cm_cuda_stream_open(cm_cuda_device *device, cm_cuda_stream *stream) CM_MUST_USE;
+void cm_cuda_stream_close(cm_cuda_stream *stream); /* waits for it; after its graphs; a zeroed struct is allowed */
 
 /* At least `bytes` of workspace; while preparing only, never while a graph is captured. Content is lost, also where
  * there is no memory for more (CM_ERR_MEMORY); then the size stays. */
-cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_stream_reserve(cm_cuda_stream *stream, size_t bytes) CM_MUST_USE;
 
-/* Copies in the lane's order. write: host[bytes] may be changed once it returns (it lies in pinned memory by then).
- * read: returns with the bytes in host, so it waits for the lane. */
-cm_status cm_cuda_lane_write(cm_cuda_lane *lane, void *to, const void *host, size_t bytes) CM_MUST_USE;
-cm_status cm_cuda_lane_read(cm_cuda_lane *lane, void *host, const void *from, size_t bytes) CM_MUST_USE;
-cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) CM_MUST_USE;
-/* The same with pinned memory, without waiting: host[bytes] belongs to the copy until the lane is through with it. */
-cm_status cm_cuda_lane_push(cm_cuda_lane *lane, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
-cm_status cm_cuda_lane_pull(cm_cuda_lane *lane, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
+/* Copies in the stream's order. write: host[bytes] may be changed once it returns (it lies in pinned memory by then).
+ * read: returns with the bytes in host, so it waits for the stream. */
+cm_status cm_cuda_stream_write(cm_cuda_stream *stream, void *to, const void *host, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_stream_read(cm_cuda_stream *stream, void *host, const void *from, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_stream_synchronize(cm_cuda_stream *stream) CM_MUST_USE;
+/* The same with pinned memory, without waiting: host[bytes] belongs to the copy until the stream is through with it. */
+cm_status cm_cuda_stream_push(cm_cuda_stream *stream, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_stream_pull(cm_cuda_stream *stream, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
 
-/* A point in a lane's order: what it had been given when the event was last recorded. */
+/* A point in a stream's order: what it had been given when the event was last recorded. */
 typedef struct cm_cuda_event cm_cuda_event;
 /* Records *event, NULL at first; the caller's, through cm_cuda_event_destroy. */
-cm_status cm_cuda_event_record(cm_cuda_event **event, cm_cuda_lane *lane) CM_MUST_USE;
+cm_status cm_cuda_event_record(cm_cuda_event **event, cm_cuda_stream *stream) CM_MUST_USE;
 void cm_cuda_event_destroy(cm_cuda_event *event); /* NULL is allowed; what follows it still does */
-/* What is launched on `lane` from now on runs after the event, of the same device. */
-cm_status cm_cuda_lane_wait_event(cm_cuda_lane *lane, const cm_cuda_event *event) CM_MUST_USE;
+/* What is launched on `stream` from now on runs after the event, of the same device. */
+cm_status cm_cuda_stream_wait_event(cm_cuda_stream *stream, const cm_cuda_event *event) CM_MUST_USE;
 cm_status cm_cuda_event_synchronize(const cm_cuda_event *event) CM_MUST_USE; /* sleeps until it has been reached */
 
 /* ---- captured graphs ------------------------------------------------------------------------------------------- */
 
-/* Work that is captured: launches on lane->stream, no waiting, no taking of memory. It runs once eagerly (libraries
+/* Work that is captured: launches on stream->handle, no waiting, no taking of memory. It runs once eagerly (libraries
  * load their kernels then), is captured the second time and replayed from then on. */
 typedef cm_status (*cm_cuda_work)(void *context);
 
@@ -161,7 +161,7 @@ typedef struct cm_cuda_key {
  * key differs from the last one the work is captured again and the executable graph updated in place, or made again
  * where that cannot be. Where a capture comes to nothing the work runs eagerly, which a warning says; after three in a
  * row no more are tried. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
-cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+cm_status cm_cuda_graph_run(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
                             cm_cuda_graph **graph) CM_MUST_USE;
 void cm_cuda_graph_destroy(cm_cuda_graph *graph); /* NULL is allowed */
 

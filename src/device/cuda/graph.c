@@ -18,13 +18,13 @@ struct cm_cuda_graph {
 
 /* ---- capturing ---- */
 
-static cm_status record(cm_cuda_lane *lane, cm_cuda_work work, void *context, cm_cu_graph *out) {
+static cm_status record(cm_cuda_stream *stream, cm_cuda_work work, void *context, cm_cu_graph *out) {
     static const char what[] = "capturing a graph";
-    cm_cuda_device *device = lane->device;
+    cm_cuda_device *device = stream->device;
     *out = NULL;
-    CM_CU_TRY(device, what, capture_begin(lane->stream, CM_CU_CAPTURE_THREAD));
+    CM_CU_TRY(device, what, capture_begin(stream->handle, CM_CU_CAPTURE_THREAD));
     cm_status status = work(context);
-    int result = device->driver->capture_end(lane->stream, out); /* ends it also where the work failed */
+    int result = device->driver->capture_end(stream->handle, out); /* ends it also where the work failed */
     if (status == CM_OK) status = cm_cuda_result(device, result, what);
     if (status == CM_OK && !*out) status = cm_fail(CM_ERR_DEVICE, "%s: nothing came of it", what);
     return status;
@@ -58,10 +58,11 @@ static cm_status count_nodes(cm_cuda_graph *graph, cm_cu_graph captured) {
 }
 
 /* One capture with all that follows from it; under `quiet`. */
-static cm_status capture(cm_cuda_lane *lane, cm_cuda_graph *graph, cm_cuda_work work, void *context, const char **how) {
+static cm_status capture(cm_cuda_stream *stream, cm_cuda_graph *graph, cm_cuda_work work, void *context,
+                         const char **how) {
     cm_cu_graph captured = NULL;
     graph->captured = false;
-    cm_status status = record(lane, work, context, &captured);
+    cm_status status = record(stream, work, context, &captured);
     if (status == CM_OK) status = count_nodes(graph, captured);
     if (status == CM_OK) status = make_executable(graph, captured, how);
     if (captured) graph->device->driver->graph_destroy(captured);
@@ -71,14 +72,14 @@ static cm_status capture(cm_cuda_lane *lane, cm_cuda_graph *graph, cm_cuda_work 
     return CM_OK;
 }
 
-static cm_status capture_quietly(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+static cm_status capture_quietly(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
                                  cm_cuda_graph *graph, const char *why) {
     const char *how = "";
-    CM_TRY(cm_cuda_quiet_begin(lane->device, "capturing a graph"));
-    cm_status status = capture(lane, graph, work, context, &how);
-    cm_cuda_quiet_end(lane->device);
+    CM_TRY(cm_cuda_quiet_begin(stream->device, "capturing a graph"));
+    cm_status status = capture(stream, graph, work, context, &how);
+    cm_cuda_quiet_end(stream->device);
     if (status != CM_OK) return cm_fail_in(status, "graph \"%s\"", key->name);
-    if (lane->device->log_plans && !key->passing) {
+    if (stream->device->log_plans && !key->passing) {
         cm_log(CM_INFO, "graph \"%s\": %zu launches captured (%s), %s", key->name, graph->counts.nodes, why, how);
     }
     return CM_OK;
@@ -106,11 +107,11 @@ static bool may_run_uncaptured(const cm_cuda_device *device, cm_status status) {
 }
 
 /* NULL `why`: it is captured. */
-static cm_status run_captured(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+static cm_status run_captured(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
                               cm_cuda_graph *graph, const char *why) {
-    cm_status status = why ? capture_quietly(lane, key, work, context, graph, why) : CM_OK;
+    cm_status status = why ? capture_quietly(stream, key, work, context, graph, why) : CM_OK;
     if (status != CM_OK) {
-        if (!may_run_uncaptured(lane->device, status)) return status;
+        if (!may_run_uncaptured(stream->device, status)) return status;
         graph->refused++;
         cm_log(CM_WARNING, "%s; it runs eagerly %s", cm_error_message(),
                graph->refused < TRIES ? "this time" : "from now on");
@@ -118,15 +119,15 @@ static cm_status run_captured(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cud
     }
     graph->refused = 0;
     graph->counts.launches++;
-    __atomic_fetch_add(&lane->device->graphs_launched, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&lane->device->nodes_launched, graph->counts.nodes, __ATOMIC_RELAXED);
-    CM_CU_TRY(lane->device, key->name, exec_launch(graph->exec, lane->stream));
+    __atomic_fetch_add(&stream->device->graphs_launched, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&stream->device->nodes_launched, graph->counts.nodes, __ATOMIC_RELAXED);
+    CM_CU_TRY(stream->device, key->name, exec_launch(graph->exec, stream->handle));
     return CM_OK;
 }
 
-static cm_status open_graph(cm_cuda_lane *lane, cm_cuda_graph **graph) {
+static cm_status open_graph(cm_cuda_stream *stream, cm_cuda_graph **graph) {
     CM_TRY(cm_alloc(graph, 1, sizeof **graph, "a captured graph"));
-    (*graph)->device = lane->device;
+    (*graph)->device = stream->device;
     return CM_OK;
 }
 
@@ -137,21 +138,21 @@ static const char *reason(const cm_cuda_graph *graph, bool moved) {
     return graph->captured ? "addresses changed" : "shapes changed";
 }
 
-cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+cm_status cm_cuda_graph_run(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
                             cm_cuda_graph **graph) {
-    CM_TRY(cm_cuda_enter(lane->device));
-    if (!*graph) CM_TRY(open_graph(lane, graph));
+    CM_TRY(cm_cuda_enter(stream->device));
+    if (!*graph) CM_TRY(open_graph(stream, graph));
     cm_cuda_graph *g = *graph;
     const bool reshaped = !g->warm || g->shapes != key->shapes;
-    const bool moved = g->addresses != key->addresses || g->generation != lane->generation;
-    g->shapes = key->shapes, g->addresses = key->addresses, g->generation = lane->generation;
+    const bool moved = g->addresses != key->addresses || g->generation != stream->generation;
+    g->shapes = key->shapes, g->addresses = key->addresses, g->generation = stream->generation;
     if (reshaped) {
-        if (lane->device->log_plans && g->counts.captures > 0)
+        if (stream->device->log_plans && g->counts.captures > 0)
             cm_log(CM_INFO, "graph \"%s\": shapes changed, it runs eagerly and is captured again", key->name);
         g->refused = 0;
     }
     if (reshaped || g->refused == TRIES) return run_eagerly(key, work, context, g);
-    return run_captured(lane, key, work, context, g, reason(g, moved));
+    return run_captured(stream, key, work, context, g, reason(g, moved));
 }
 
 void cm_cuda_graph_destroy(cm_cuda_graph *graph) {

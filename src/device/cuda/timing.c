@@ -17,7 +17,7 @@ static const float long_milliseconds = 0.5f;
 static const float warm_milliseconds = 20.0f;
 
 typedef struct timing {
-    cm_cuda_lane *lane;
+    cm_cuda_stream *stream;
     const char *name;
     cm_cuda_work work;
     void *context;
@@ -34,17 +34,17 @@ static cm_status launch_runs(void *context) {
 
 static cm_status run_graph(timing *t) {
     const cm_cuda_key key = {.name = t->name, .passing = true};
-    return cm_cuda_graph_run(t->lane, &key, launch_runs, t, &t->graph);
+    return cm_cuda_graph_run(t->stream, &key, launch_runs, t, &t->graph);
 }
 
 /* Short work queues up behind a graph that runs already, so that the host's part of a launch is not in its time. */
 static cm_status time_graph(timing *t, float *milliseconds) {
     static const char what[] = "measuring time";
-    cm_cuda_device *device = t->lane->device;
+    cm_cuda_device *device = t->stream->device;
     if (t->runs > 1) CM_TRY(run_graph(t));
-    CM_CU_TRY(device, what, event_record(t->start, t->lane->stream));
+    CM_CU_TRY(device, what, event_record(t->start, t->stream->handle));
     CM_TRY(run_graph(t));
-    CM_CU_TRY(device, what, event_record(t->end, t->lane->stream));
+    CM_CU_TRY(device, what, event_record(t->end, t->stream->handle));
     CM_CU_TRY(device, what, event_wait(t->end));
     CM_CU_TRY(device, what, event_elapsed(milliseconds, t->start, t->end));
     *milliseconds /= (float)t->runs;
@@ -60,7 +60,7 @@ static int runs_of(float milliseconds) {
  * which competes with it. */
 static cm_status warm_up(timing *t) {
     float spent = 0.0f;
-    if (__atomic_exchange_n(&t->lane->device->is_warm, true, __ATOMIC_RELAXED)) return CM_OK;
+    if (__atomic_exchange_n(&t->stream->device->is_warm, true, __ATOMIC_RELAXED)) return CM_OK;
     for (int i = 0; i < WARMING_GRAPHS && spent < warm_milliseconds; i++) {
         float once = 0.0f;
         CM_TRY(time_graph(t, &once));
@@ -88,7 +88,7 @@ static cm_status time_work(timing *t, float *milliseconds) {
 }
 
 static cm_status open_events(timing *t) {
-    cm_cuda_device *device = t->lane->device;
+    cm_cuda_device *device = t->stream->device;
     CM_TRY(cm_cuda_enter(device));
     CM_CU_TRY(device, "an event of the GPU", event_create(&t->start, 0));
     CM_CU_TRY(device, "an event of the GPU", event_create(&t->end, 0));
@@ -96,14 +96,15 @@ static cm_status open_events(timing *t) {
 }
 
 static void close_all(const timing *t) {
-    const cm_cuda_driver *driver = t->lane->device->driver;
+    const cm_cuda_driver *driver = t->stream->device->driver;
     cm_cuda_graph_destroy(t->graph);
     if (t->start) driver->event_destroy(t->start);
     if (t->end) driver->event_destroy(t->end);
 }
 
-cm_status cm_cuda_time(cm_cuda_lane *lane, const char *name, cm_cuda_work work, void *context, float *milliseconds) {
-    timing t = {.lane = lane, .name = name, .work = work, .context = context, .runs = 1};
+cm_status cm_cuda_time(cm_cuda_stream *stream, const char *name, cm_cuda_work work, void *context,
+                       float *milliseconds) {
+    timing t = {.stream = stream, .name = name, .work = work, .context = context, .runs = 1};
     cm_status status = open_events(&t);
     if (status == CM_OK) status = time_work(&t, milliseconds);
     close_all(&t);

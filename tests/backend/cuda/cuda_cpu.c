@@ -286,17 +286,17 @@ cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_p
 
 enum { GUARD = 64, GUARD_BYTE = 0x5a };
 
-typedef struct lane {
+typedef struct cpu_stream {
     unsigned char *workspace; /* [bytes + GUARD] */
     size_t bytes;             /* as reserved last */
     void *plans;
-} lane;
+} cpu_stream;
 
-static lane *lane_of(const cm_stream *stream) { return stream->state; }
+static cpu_stream *cpu_stream_of(const cm_stream *stream) { return stream->state; }
 
 void *cm_ops_queue(const cm_stream *stream) { return stream->state; }
-void *cm_ops_workspace(const cm_stream *stream) { return lane_of(stream)->workspace; }
-void **cm_ops_plans(const cm_stream *stream) { return &lane_of(stream)->plans; }
+void *cm_ops_workspace(const cm_stream *stream) { return cpu_stream_of(stream)->workspace; }
+void **cm_ops_plans(const cm_stream *stream) { return &cpu_stream_of(stream)->plans; }
 void *cm_ops_weights(const cm_stream *stream) { return stream->backend->state; }
 const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
 
@@ -321,14 +321,14 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candid
     return CM_OK;
 }
 
-static void check_guard(const lane *l) {
+static void check_guard(const cpu_stream *l) {
     for (int i = 0; l->workspace && i < GUARD; i++)
         if (l->workspace[l->bytes + i] != GUARD_BYTE) ck_abort_msg("written behind the workspace");
 }
 
 /* Memory of just this size, full of NaN: what a call finds there is nobody's. */
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
-    lane *l = lane_of(stream);
+    cpu_stream *l = cpu_stream_of(stream);
     check_guard(l);
     free(l->workspace);
     l->workspace = malloc(bytes + GUARD);
@@ -347,15 +347,15 @@ cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what)
 /* ---- the class ---- */
 
 static cm_status stream_open(cm_stream *stream) {
-    stream->state = calloc(1, sizeof(lane));
+    stream->state = calloc(1, sizeof(cpu_stream));
     ck_assert_ptr_nonnull(stream->state);
     return CM_OK;
 }
 
 static void stream_close(cm_stream *stream) {
     cm_cuda_plans_free(stream);
-    check_guard(lane_of(stream));
-    free(lane_of(stream)->workspace);
+    check_guard(cpu_stream_of(stream));
+    free(cpu_stream_of(stream)->workspace);
     free(stream->state);
 }
 

@@ -182,7 +182,7 @@ static cm_status run_candidate(void *context) {
 
 static cm_status measure(void *context, float *milliseconds) {
     const tuning *t = context;
-    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a matrix product", run_candidate, context, milliseconds);
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->own, "a matrix product", run_candidate, context, milliseconds);
 }
 
 /* Does a NaN in the first number of a show in the first of c? Behind a relu that makes 0 of it nobody would see it

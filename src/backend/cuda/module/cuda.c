@@ -89,7 +89,7 @@ static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm
 
 /* ---- streams ---- */
 
-static void close_dnn(cm_cuda_device *device, cm_cuda_stream *s) {
+static void close_dnn(cm_cuda_device *device, cm_cuda_stream_state *s) {
     if (!s->dnn || cm_cuda_quiet_begin(device, "closing cuDNN") != CM_OK) return;
     cudnnDestroy(s->dnn); /* waits for the device */
     s->dnn = NULL;
@@ -97,63 +97,64 @@ static void close_dnn(cm_cuda_device *device, cm_cuda_stream *s) {
 }
 
 cm_status cm_cuda_dnn_open(cm_stream *stream) {
-    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    cm_cuda_stream_state *s = cm_cuda_stream_of(stream);
     cm_cuda_device *device = cm_cuda_of(stream)->device;
     if (s->dnn) return CM_OK;
     CM_TRY(cm_cuda_quiet_begin(device, "opening cuDNN"));
     const cudnnStatus_t opened = cudnnCreate(&s->dnn);
     cm_cuda_quiet_end(device);
     CM_TRY(cm_cuda_dnn((int)opened, "opening cuDNN"));
-    cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
+    cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->own.handle), "opening cuDNN");
     if (status != CM_OK) close_dnn(device, s);
     return status;
 }
 
 static void close_stream(cm_stream *stream) {
-    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    cm_cuda_stream_state *s = cm_cuda_stream_of(stream);
     if (cm_cuda_enter(cm_cuda_of(stream)->device) == CM_OK) {
-        if (cm_cuda_lane_wait(&s->lane) != CM_OK) cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
+        if (cm_cuda_stream_synchronize(&s->own) != CM_OK)
+            cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
         cm_cuda_ops_stream_close(stream);
         close_dnn(cm_cuda_of(stream)->device, s);
     }
     cm_cuda_side_stream_close(stream);
-    cm_cuda_lane_close(&s->lane);
+    cm_cuda_stream_close(&s->own);
     free(s);
     stream->state = NULL;
 }
 
 static cm_status open_stream(cm_stream *stream) {
-    CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream), "a stream"));
-    cm_status status = cm_cuda_lane_open(cm_cuda_of(stream)->device, &cm_cuda_stream_of(stream)->lane);
+    CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream_state), "a stream"));
+    cm_status status = cm_cuda_stream_open(cm_cuda_of(stream)->device, &cm_cuda_stream_of(stream)->own);
     if (status != CM_OK) close_stream(stream);
     return status;
 }
 
 static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
-    return cm_cuda_lane_write(&cm_cuda_stream_of(stream)->lane, to, host, bytes);
+    return cm_cuda_stream_write(&cm_cuda_stream_of(stream)->own, to, host, bytes);
 }
 
 static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
-    return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
+    return cm_cuda_stream_read(&cm_cuda_stream_of(stream)->own, host, from, bytes);
 }
 
 static cm_status push_stream(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
-    return cm_cuda_lane_push(&cm_cuda_stream_of(stream)->lane, to, pinned, bytes);
+    return cm_cuda_stream_push(&cm_cuda_stream_of(stream)->own, to, pinned, bytes);
 }
 
 static cm_status pull_stream(cm_stream *stream, void *pinned, const void *from, size_t bytes) {
-    return cm_cuda_lane_pull(&cm_cuda_stream_of(stream)->lane, pinned, from, bytes);
+    return cm_cuda_stream_pull(&cm_cuda_stream_of(stream)->own, pinned, from, bytes);
 }
 
 static cm_status event_record(cm_stream *stream, void **state) {
     cm_cuda_event *set = *state;
-    cm_status status = cm_cuda_event_record(&set, &cm_cuda_stream_of(stream)->lane);
+    cm_status status = cm_cuda_event_record(&set, &cm_cuda_stream_of(stream)->own);
     *state = set;
     return status;
 }
 
 static cm_status event_wait(cm_stream *stream, void *state) {
-    return cm_cuda_lane_wait_event(&cm_cuda_stream_of(stream)->lane, state);
+    return cm_cuda_stream_wait_event(&cm_cuda_stream_of(stream)->own, state);
 }
 
 static cm_status event_synchronize(void *state) { return cm_cuda_event_synchronize(state); }

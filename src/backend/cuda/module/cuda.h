@@ -19,7 +19,8 @@
  *                   graphs), side_streams.c (side streams of a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
  * autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
- * Memory, lanes, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them there.
+ * Memory, streams, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them
+ * there.
  *
  * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches in
  * the order of its stream: no memory is taken, nothing is waited for, no host memory is read or written but the call
@@ -60,18 +61,20 @@ typedef struct cm_cuda_side_stream {
 } cm_cuda_side_stream;
 
 /* stream->state */
-typedef struct cm_cuda_stream {
-    cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
-    struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
+typedef struct cm_cuda_stream_state {
+    cm_cuda_stream own;       /* own.handle is the cudaStream_t; own.workspace what cm_cuda_stream_reserve took */
+    struct cudnnContext *dnn; /* set to own.handle; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
     struct cm_convolution_norm_plan *norms; /* those in use */
     cm_cuda_side_stream side[CM_CALL_BRANCHES];
     cm_cuda_event *turn; /* where one of these begins */
-} cm_cuda_stream;
+} cm_cuda_stream_state;
 
 static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }
-static inline cm_cuda_stream *cm_cuda_stream_of(const cm_stream *stream) { return (cm_cuda_stream *)stream->state; }
-static inline cm_cu_stream cm_cuda_queue(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.stream; }
+static inline cm_cuda_stream_state *cm_cuda_stream_of(const cm_stream *stream) {
+    return (cm_cuda_stream_state *)stream->state;
+}
+static inline cm_cu_stream cm_cuda_queue(const cm_stream *stream) { return cm_cuda_stream_of(stream)->own.handle; }
 
 /* ---- what ops.c gives ------------------------------------------------------------------------------------------ */
 

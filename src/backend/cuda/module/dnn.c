@@ -311,7 +311,7 @@ static cm_status run_candidate(void *context) {
 
 static cm_status measure(void *context, float *milliseconds) {
     const tuning *t = context;
-    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution", run_candidate, context, milliseconds);
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->own, "a convolution", run_candidate, context, milliseconds);
 }
 
 static const plane *result_of(const tuning *t) {

@@ -118,7 +118,7 @@ static cm_status run(void *context) {
 
 static cm_status measure(void *context, float *milliseconds) {
     const tuning *t = context;
-    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution and its norm", run, context, milliseconds);
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->own, "a convolution and its norm", run, context, milliseconds);
 }
 
 /* Is a NaN in the first number of x seen in the first of y? Relu may lose it. */

@@ -64,7 +64,7 @@ cm_status cm_cuda_replay(cm_stream *stream, const cm_call_list *pass, void **kep
     captured *r = *kept;
     cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
     pass_work w = {.stream = stream, .calls = pass, .segments = r->segments};
-    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
+    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->own, &key, launch_all, &w, &r->graph);
 }
 
 cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) {
@@ -101,5 +101,5 @@ cm_status cm_cuda_capture(cm_stream *stream, const char *name, cm_stream_work la
     captured *r = *kept;
     if (!r) CM_TRY(cm_alloc(&r, 1, sizeof *r, "a captured graph"));
     *kept = r;
-    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_recorded, &w, &r->graph);
+    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->own, &key, launch_recorded, &w, &r->graph);
 }

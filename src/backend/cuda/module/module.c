@@ -8,14 +8,14 @@
 
 void *cm_ops_queue(const cm_stream *stream) { return cm_cuda_queue(stream); }
 
-void *cm_library_workspace(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.workspace; }
+void *cm_library_workspace(const cm_stream *stream) { return cm_cuda_stream_of(stream)->own.workspace; }
 
 void *cm_ops_workspace(const cm_stream *stream) {
-    return (char *)cm_cuda_stream_of(stream)->lane.workspace + CM_LIBRARY_BYTES;
+    return (char *)cm_cuda_stream_of(stream)->own.workspace + CM_LIBRARY_BYTES;
 }
 
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
-    return cm_cuda_lane_reserve(&cm_cuda_stream_of(stream)->lane, CM_LIBRARY_BYTES + bytes);
+    return cm_cuda_stream_reserve(&cm_cuda_stream_of(stream)->own, CM_LIBRARY_BYTES + bytes);
 }
 
 cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) {
@@ -37,7 +37,7 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
 
 cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candidate candidate[], int count,
                         int *winner) {
-    return cm_cuda_candidates_choose(&cm_cuda_stream_of(stream)->lane, cm_cuda_of(stream)->autotune_cache, key,
+    return cm_cuda_candidates_choose(&cm_cuda_stream_of(stream)->own, cm_cuda_of(stream)->autotune_cache, key,
                                      candidate, count, winner);
 }
 
