@@ -81,6 +81,8 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
 
 static bool takes(const cm_command *command, const char *flag) { return find_flag(command, flag, strlen(flag)) >= 0; }
 
+bool cm_argument_is_setting(const char *word) { return word[strcspn(word, ":/=")] == '='; }
+
 /* What was most likely meant by a lone word: key=value, the file of a configuration, the folder of a run, or, for a
  * command that can do without one, an environment. False if nothing. */
 static bool guess(const cm_command *command, const char *word, char *out, size_t size) {
@@ -91,7 +93,7 @@ static bool guess(const cm_command *command, const char *word, char *out, size_t
         snprintf(out, size, "%s %.100s", flag, word);
         return takes(command, flag);
     }
-    if (equals) {
+    if (cm_argument_is_setting(word)) {
         snprintf(bare, sizeof bare, "%.*s", (int)(equals - word), word);
         const bool is_key = find_key(bare, key);
         snprintf(out, size, "--set %s%.100s", is_key ? key : "", is_key ? equals : word);

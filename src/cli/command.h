@@ -70,6 +70,9 @@ cm_status cm_command_unknown(const char *name) CM_MUST_USE;
  * nearest), a missing or surplus argument, what is no number where there must be one. */
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
 
+/* Whether a word is KEY=VALUE, and not a path or an environment with arguments, "gymnasium:ID,KEY=VALUE". */
+bool cm_argument_is_setting(const char *word);
+
 /* CM_ERR_INPUT for a word that stands where none is expected; proposes the flag that it belongs behind. */
 cm_status cm_argument_unexpected(const cm_command *command, const char *word) CM_MUST_USE;
 

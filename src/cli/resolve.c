@@ -69,7 +69,7 @@ static cm_status set_flag(cm_arguments *arguments, const char *flag, const char 
 cm_status cm_cli_take_name(cm_arguments *arguments) {
     if (arguments->positional_count == 0) return CM_OK;
     const char *name = arguments->positional[0];
-    if (strchr(name, '=') || cm_run_directory_check(name) == CM_OK)
+    if (cm_argument_is_setting(name) || cm_run_directory_check(name) == CM_OK)
         return cm_argument_unexpected(arguments->command, name);
     const bool is_recipe = cm_recipe_named(name) && !cm_recipe_is_environment(name);
     return set_flag(arguments, is_recipe || is_json(name) ? "--config" : "--env", name);

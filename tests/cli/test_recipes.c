@@ -220,6 +220,7 @@ START_TEST(names_that_cannot_be_taken_are_refused) {
         {"train lunarlander --config catch", "train: give either lunarlander or --config\n"},
         {"train catch hex5", "train: unexpected argument \"hex5\""},
         {"train seed=3", "unexpected argument \"seed=3\"; did you mean --set seed=3?\n"},
+        {"train ./no=such.py", "Environment.env_name: ./no=such.py"},
         {"train cathc", "Environment.env_name: cathc: there is no such environment; the nearest one is catch\n"},
         {"train catch --resume here", "--resume goes on with a run: catch belongs to a new one\n"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_exit(rows[i][0], 2, rows[i][1]);
