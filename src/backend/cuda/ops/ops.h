@@ -48,26 +48,19 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candid
 #include "backend/ops.def"
 #undef CM_OP
 
-cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+/* Those that have plans and workspace, and those that need workspace alone. */
+#define CM_CUDA_PLANNED(X)                                                                                             \
+    X(dense) X(dense_backward) X(conv2d) X(conv2d_backward) X(conv2d_norm) X(lstm) X(lstm_backward)
+#define CM_CUDA_WORKING(X)                                                                                             \
+    X(layer_norm_backward) X(batch_norm) X(batch_norm_backward) X(batch_norm_inference_backward) X(muon_step)
 
-size_t cm_cuda_dense_workspace(const cm_call *call);
-size_t cm_cuda_dense_backward_workspace(const cm_call *call);
-size_t cm_cuda_conv2d_workspace(const cm_call *call);
-size_t cm_cuda_conv2d_backward_workspace(const cm_call *call);
-size_t cm_cuda_conv2d_norm_workspace(const cm_call *call);
-size_t cm_cuda_layer_norm_backward_workspace(const cm_call *call);
-size_t cm_cuda_batch_norm_workspace(const cm_call *call);
-size_t cm_cuda_batch_norm_backward_workspace(const cm_call *call);
-size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call);
-size_t cm_cuda_lstm_workspace(const cm_call *call);
-size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
-size_t cm_cuda_muon_step_workspace(const cm_call *call);
+#define CM_CUDA_PREPARE(name)   cm_status cm_cuda_##name##_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+#define CM_CUDA_WORKSPACE(name) size_t cm_cuda_##name##_workspace(const cm_call *call);
+CM_CUDA_PLANNED(CM_CUDA_PREPARE)
+CM_CUDA_PLANNED(CM_CUDA_WORKSPACE)
+CM_CUDA_WORKING(CM_CUDA_WORKSPACE)
+#undef CM_CUDA_PREPARE
+#undef CM_CUDA_WORKSPACE
 
 /* ---- passes as one kernel (row_kernel.c) ----------------------------------------------------------------------------
  * Calls without work memory are a fused segment of a pass: they may have branches, and those that have are left out. */
