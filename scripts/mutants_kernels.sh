@@ -449,11 +449,8 @@ END
 }
 
 restore() {
-    mkdir -p "$WORK"/src/{agent,backend,device,mcts}/cuda
-    cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
-    cp src/mcts/{*.inc,copy.h} "$WORK/src/mcts/"
-    for folder in agent backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
-    cp src/backend/cuda/fused/tower_build.c "$WORK/src/backend/cuda/"
+    cp --parents src/backend/*.{h,inc,def} src/mcts/{*.inc,copy.h} src/{agent,device,mcts}/cuda/*.h \
+        src/backend/cuda/{ops,fused}/*.h src/backend/cuda/fused/tower_build.c "$WORK"
 }
 
 is_of_towers() { [[ $1 = */tower* || $1 = */slabs.h ]]; }
