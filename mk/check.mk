@@ -1,4 +1,4 @@
-# Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
+# Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
@@ -129,7 +129,7 @@ soak-files: ## changes files of run folders behind right checksums; a program wi
 	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(or $(FIRST),0) $(KIND)
 
 #: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
-soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and judges each
+soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and checks each
 	@python3 scripts/soak_configurations $(BUILD)/cumind $(COUNT) '$(SEED)' $(FIRST)
 
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none

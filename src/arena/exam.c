@@ -81,8 +81,8 @@ static void mark(const room *r, int i, cm_exam *out) {
     const int8_t *values = cm_solved_values(r->solved, i);
     const bool is_kept = values[r->moves[i]] == cm_solver_best(values, r->solved->actions);
     const bool is_choice = cm_solver_is_choice(values, r->solved->actions);
-    cm_kept_count(&out->judgement.all, is_choice, is_kept);
-    cm_kept_count(&out->judgement.phase[cm_phase_of(r->env, r->solved->ply[i])], is_choice, is_kept);
+    cm_kept_count(&out->scores.all, is_choice, is_kept);
+    cm_kept_count(&out->scores.phase[cm_phase_of(r->env, r->solved->ply[i])], is_choice, is_kept);
     cm_kept_count(&out->source[r->solved->source[i]], is_choice, is_kept);
 }
 

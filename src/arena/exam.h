@@ -2,7 +2,7 @@
 #ifndef CM_ARENA_EXAM_H
 #define CM_ARENA_EXAM_H
 
-#include "arena/judge.h"
+#include "arena/move_scores.h"
 #include "arena/player.h"
 #include "env/solved.h"
 
@@ -12,7 +12,7 @@ extern "C" {
 
 /* One move per position. */
 typedef struct cm_exam {
-    cm_judgement judgement;
+    cm_move_scores scores;
     cm_kept source[CM_SOLVED_SOURCES];
 } cm_exam;
 

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Zeroed at first; only the functions below touch it. */
 typedef struct cm_tally {
-    int64_t games; /* finished; or judged, or positions answered */
+    int64_t games; /* finished; or scored, or positions answered */
     int64_t moves; /* in games, of openings none                 */
 } cm_tally;
 

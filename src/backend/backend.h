@@ -1,9 +1,10 @@
 /* All arithmetic of cumind, behind one table of operations.
  *
- * A backend ("ref": plain loops, the judge; "cpu": oneDNN and own kernels; "cuda") is a table with one function per row
- * of ops.def. A call is one operation on tensors: its tensors in the order of the row, its attributes, and a plan that
- * the backend keeps for it (a oneDNN primitive, a chosen kernel). cm_call_run checks nothing and allocates nothing;
- * cm_call_prepare checks the arguments, finds or builds the plan and packs the weights, once.
+ * A backend ("ref": plain loops, the reference implementation; "cpu": oneDNN and own kernels; "cuda") is a table with
+ * one function per row of ops.def. A call is one operation on tensors: its tensors in the order of the row, its
+ * attributes, and a plan that the backend keeps for it (a oneDNN primitive, a chosen kernel). cm_call_run checks
+ * nothing and allocates nothing; cm_call_prepare checks the arguments, finds or builds the plan and packs the weights,
+ * once.
  *
  * Calls run in the order of their stream: on a CPU one worker's scratch memory, on CUDA a CUDA stream.
  * Streams of one backend may be used by different threads at the same time; one stream by one thread at a time.

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 extern const cm_backend_class cm_cpu_class;  /* cpu/: own kernels and oneDNN */
-extern const cm_backend_class cm_ref_class;  /* ref/: plain loops, the judge */
+extern const cm_backend_class cm_ref_class;  /* ref/: plain loops, the reference implementation */
 extern const cm_backend_class cm_cuda_class; /* module.c: opens the module, or says what is missing */
 
 #ifdef __cplusplus

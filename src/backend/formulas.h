@@ -1,6 +1,6 @@
 /* The formulas of the operations (ops.def), written once for all backends: cm_act_d and its like in double, for sums
- * and judging, cm_act_f and its like in float32, for kernels. Both are made of formulas.inc. Those of a categorical
- * value stand in support.h.
+ * and the reference implementation, cm_act_f and its like in float32, for kernels. Both are made of formulas.inc. Those
+ * of a categorical value stand in support.h.
  *
  * They work on one element, or on one row whose sums the caller has. Sources: spec networks 0, learning 2, 3, 13. */
 #ifndef CM_BACKEND_FORMULAS_H

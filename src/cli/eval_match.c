@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena/judge.h"
+#include "arena/move_scores.h"
 #include "arena/perfect.h"
 #include "arena/walk.h"
 #include "cli/contest.h"
@@ -23,8 +23,8 @@ typedef struct report {
     const cm_games *games;
     cm_games lines; /* of a walk */
     cm_score score;
-    cm_judgement judgement;
-    bool is_judged;
+    cm_move_scores scores;
+    bool has_scores;
     bool is_broken; /* off, by an interrupt */
 } report;
 
@@ -61,15 +61,15 @@ static void put_kept_members(cm_json_writer *json, const cm_kept *kept) {
     cm_json_put_double(json, "choice_share", share(kept->kept_choices, kept->choices));
 }
 
-static void put_judgement(cm_json_writer *json, const report *r) {
+static void put_scores(cm_json_writer *json, const report *r) {
     cm_json_begin_object(json, "value_kept");
-    put_kept_members(json, &r->judgement.all);
+    put_kept_members(json, &r->scores.all);
     cm_json_begin_array(json, "phases");
     for (int p = 0; p < CM_PHASES; p++) {
         cm_json_begin_object(json, NULL);
         cm_json_put_int(json, "first_ply", first_ply(r, p));
         cm_json_put_int(json, "last_ply", first_ply(r, p + 1) - 1);
-        put_kept_members(json, &r->judgement.phase[p]);
+        put_kept_members(json, &r->scores.phase[p]);
         cm_json_end_object(json);
     }
     cm_json_end_array(json);
@@ -102,7 +102,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_put_double(json, "mean_length", e->mean_length);
     put_side(json, "first", &r->score.first);
     put_side(json, "second", &r->score.second);
-    if (r->is_judged) put_judgement(json, r);
+    if (r->has_scores) put_scores(json, r);
     if (r->is_walk) put_lost_line(json, r->games);
     cm_json_put_int(json, "simulations", simulations_of(r));
     cm_json_put_int(json, "opening", r->opening);
@@ -141,7 +141,7 @@ static void print_kept(const char *name, const cm_kept *kept) {
     print_share(share(kept->kept_choices, kept->choices), "\n");
 }
 
-static void print_judgement(const report *r, cm_text *text) {
+static void print_scores(const report *r, cm_text *text) {
     cm_text_clear(text);
     cm_text_wrap(text, r->columns,
                  "Moves that kept the exact value of the position; choices are positions in which a legal move would "
@@ -151,9 +151,9 @@ static void print_judgement(const report *r, cm_text *text) {
     for (int p = 0; p < CM_PHASES; p++) {
         char name[32];
         snprintf(name, sizeof name, "%d-%d", first_ply(r, p), first_ply(r, p + 1) - 1);
-        print_kept(name, &r->judgement.phase[p]);
+        print_kept(name, &r->scores.phase[p]);
     }
-    print_kept("all", &r->judgement.all);
+    print_kept("all", &r->scores.all);
 }
 
 static void print_lost_line(const report *r) {
@@ -210,7 +210,7 @@ static void print_text(const report *r) {
     cm_text_clear(&text);
     cm_text_wrap(&text, r->columns, line);
     printf("%s", text.bytes);
-    if (r->is_judged) print_judgement(r, &text);
+    if (r->has_scores) print_scores(r, &text);
 }
 
 /* ---- playing ---- */
@@ -233,7 +233,7 @@ static cm_status take_broken(report *r, int kept) {
     return CM_OK;
 }
 
-/* Plays the match and judges our moves where exact values are known. */
+/* Plays the match and scores our moves where exact values are known. */
 static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_ticker *ticker) {
     cm_session *session = r->own->session;
     const int games = (int)ticker->total;
@@ -242,17 +242,17 @@ static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_tick
     if (status == CM_ERR_INTERRUPTED) {
         CM_TRY(take_broken(r, cm_match_keep_ended(match)));
         cm_log(CM_WARNING, "eval: interrupted after %d of %d games", r->games->count, games);
-        return CM_OK; /* their moves are not judged */
+        return CM_OK; /* their moves are not scored */
     }
     CM_TRY(status);
-    r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
-    if (!r->is_judged) return CM_OK;
+    r->has_scores = they->opponent.kind == CM_OPPONENT_PERFECT;
+    if (!r->has_scores) return CM_OK;
     cm_ticker_turn(ticker, "games judged", "moves", r->games->count);
-    status = cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &ticker->tally,
-                            cm_interrupt_asks(), &r->judgement);
+    status = cm_games_score_moves(r->games, &session->env, cm_player_exact(they->player), session->pool, &ticker->tally,
+                                  cm_interrupt_asks(), &r->scores);
     if (status != CM_ERR_INTERRUPTED) return status;
     cm_log(CM_WARNING, "eval: interrupted before the moves of its %d games were judged", games);
-    r->is_judged = false;
+    r->has_scores = false;
     return take_broken(r, games);
 }
 

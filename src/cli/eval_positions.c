@@ -44,7 +44,7 @@ static void put_kept(cm_json_writer *json, const cm_kept *kept) {
 }
 
 static void put_report(cm_json_writer *json, const report *r) {
-    const cm_judgement *j = &r->exam.judgement;
+    const cm_move_scores *j = &r->exam.scores;
     double low, high;
     interval_of(&j->all, &low, &high);
     cm_json_begin_object(json, NULL);
@@ -91,7 +91,7 @@ static void print_kept(const char *name, const cm_kept *kept) {
 }
 
 static void print_text(const report *r) {
-    const cm_judgement *j = &r->exam.judgement;
+    const cm_move_scores *j = &r->exam.scores;
     cm_text text;
     char line[512];
     double low, high;
@@ -121,7 +121,7 @@ static void print_text(const report *r) {
 
 /* What an interrupt has left is told. */
 static cm_status take_broken(report *r, cm_status status) {
-    const int64_t asked = r->exam.judgement.all.moves;
+    const int64_t asked = r->exam.scores.all.moves;
     if (status != CM_ERR_INTERRUPTED) return status;
     if (asked == 0) return cm_fail(status, "eval: interrupted; it has no result");
     r->is_broken = true;

@@ -1,7 +1,7 @@
 /* The inner part of the search: everything between two model calls. Internal to the folder.
  *
- * step_impl.inc is compiled several times, with the scalar rules (the judge) and with vectors of an instruction set;
- * each gives one table. All tables give the same bits. */
+ * step_impl.inc is compiled several times, with the scalar rules (the reference implementation) and with vectors of an
+ * instruction set; each gives one table. All tables give the same bits. */
 #ifndef CM_MCTS_STEP_H
 #define CM_MCTS_STEP_H
 

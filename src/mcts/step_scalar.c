@@ -1,4 +1,4 @@
-/* The scalar step: the judge of the others. */
+/* The scalar step: the reference implementation. */
 #include "mcts/lanes_scalar.inc"
 #include "mcts/step_impl.inc"
 

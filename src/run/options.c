@@ -86,7 +86,7 @@ const cm_option cm_run_option_rows[] = {
               "auto takes a GPU if cumind can use one, else the CPU; gpu is CUDA; tpu is refused.",
               .choices = "auto|cpu|gpu|tpu", .flags = CM_OPTION_RESUME),
     CM_OPTION(ENUM, backend, "Device", "auto", 0, 0,
-              "What does the arithmetic; auto follows device_type. ref is the slow judge of the others.",
+              "What does the arithmetic; auto follows device_type. ref is the slow reference implementation.",
               .choices = "auto|ref|cpu|cuda", .flags = CM_OPTION_RESUME, .alias = "device|gpu|cuda"),
     CM_OPTION(INT, threads, "Device", "0", 0, 1024,
               "Worker threads; 0: as many as the process may use; more take turns. Changes no result.",

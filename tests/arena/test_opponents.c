@@ -1,8 +1,8 @@
-/* Opponents and judges: exact play, plain tree search, exact values of moves, every reply sequence. */
+/* Opponents and scores: exact play, plain tree search, exact values of moves, every reply sequence. */
 #include <string.h>
 
 #include "agent/seats.h"
-#include "arena/judge.h"
+#include "arena/move_scores.h"
 #include "arena/perfect.h"
 #include "arena/uct.h"
 #include "arena/walk.h"
@@ -252,30 +252,31 @@ START_TEST(values_from_the_memo_are_those_of_the_solver) {
 }
 END_TEST
 
-/* ---- the judge ---- */
+/* ---- scores of moves ---- */
 
 START_TEST(exact_moves_keep_every_value) {
     seats s;
-    cm_judgement judged;
+    cm_move_scores scored;
     seat_perfect_and_random(&s, "tictactoe", 200);
     const cm_games *games = play(&s, 1, 0);
     cm_tally tally = {0, 0};
-    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &tally, NULL, &judged));
+    expect_status(
+        cm_games_score_moves(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &tally, NULL, &scored));
     int64_t ours = 0;
     for (int i = 0; i < 200; i++) ours += (games->length[i] + (i % 2 == 0)) / 2;
-    ck_assert_int_eq(judged.all.moves, ours);
+    ck_assert_int_eq(scored.all.moves, ours);
     ck_assert_int_eq(tally.games, 200);
     ck_assert_int_eq(tally.moves, ours);
-    ck_assert_int_eq(judged.all.kept, judged.all.moves);
-    ck_assert_int_eq(judged.all.kept_choices, judged.all.choices);
-    ck_assert_int_gt(judged.all.choices, 200);
-    ck_assert_int_lt(judged.all.choices, judged.all.moves);
+    ck_assert_int_eq(scored.all.kept, scored.all.moves);
+    ck_assert_int_eq(scored.all.kept_choices, scored.all.choices);
+    ck_assert_int_gt(scored.all.choices, 200);
+    ck_assert_int_lt(scored.all.choices, scored.all.moves);
     close_seats(&s);
 }
 END_TEST
 
-/* What the judge has to find, one position after the other. */
-static void judge_plainly(const cm_games *games, const cm_env *env, cm_judgement *out) {
+/* What has to be found, one position after the other. */
+static void score_plainly(const cm_games *games, const cm_env *env, cm_move_scores *out) {
     cm_solver *solver;
     char state[256];
     memset(out, 0, sizeof *out);
@@ -304,31 +305,31 @@ static void judge_plainly(const cm_games *games, const cm_env *env, cm_judgement
     cm_solver_destroy(solver);
 }
 
-START_TEST(judge_agrees_with_the_solver_at_every_move) {
+START_TEST(scores_agree_with_the_solver_at_every_move) {
     const char *const names[] = {"tictactoe", "hex3"};
     for (int n = 0; n < 2; n++) {
         for (int threads = 1; threads <= 3; threads += 2) {
             seats s;
-            cm_judgement judged, wanted;
+            cm_move_scores scored, wanted;
             cm_exact *exact;
             open_seats(&s, names[n], 90, threads);
             expect_status(cm_player_random(&s.env, &s.config.players[0]));
             s.config.players[1] = lowest(&s.env);
             const cm_games *games = play(&s, 3, n);
             expect_status(cm_exact_create(&s.env, &exact));
-            expect_status(cm_games_judge(games, &s.env, exact, s.pool, NULL, NULL, &judged));
+            expect_status(cm_games_score_moves(games, &s.env, exact, s.pool, NULL, NULL, &scored));
             cm_exact_destroy(exact);
-            judge_plainly(games, &s.env, &wanted);
-            ck_assert_mem_eq(&judged, &wanted, sizeof wanted);
-            ck_assert_int_lt(judged.all.kept_choices, judged.all.choices);
-            ck_assert_int_gt(judged.phase[0].moves, 0);
+            score_plainly(games, &s.env, &wanted);
+            ck_assert_mem_eq(&scored, &wanted, sizeof wanted);
+            ck_assert_int_lt(scored.all.kept_choices, scored.all.choices);
+            ck_assert_int_gt(scored.phase[0].moves, 0);
             close_seats(&s);
         }
     }
 }
 END_TEST
 
-START_TEST(illegal_games_are_not_judged) {
+START_TEST(illegal_games_are_not_scored) {
     seats s;
     int16_t moves[9] = {4, 4};
     int32_t length = 2, opening = 0;
@@ -341,13 +342,13 @@ START_TEST(illegal_games_are_not_judged) {
                       .opening = &opening,
                       .theirs = &theirs,
                       .result = &result};
-    cm_judgement judged;
+    cm_move_scores scored;
     open_seats(&s, "tictactoe", 2, 1);
     cm_exact *exact;
     const cm_stop asked = {.asked = 1};
     expect_status(cm_exact_create(&s.env, &exact));
-    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, NULL, &judged), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, &asked, &judged), CM_ERR_INTERRUPTED);
+    ck_assert_int_eq(cm_games_score_moves(&games, &s.env, exact, s.pool, NULL, NULL, &scored), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_games_score_moves(&games, &s.env, exact, s.pool, NULL, &asked, &scored), CM_ERR_INTERRUPTED);
     cm_exact_destroy(exact);
     close_seats(&s);
 }
@@ -463,8 +464,8 @@ int main(void) {
                                   turn_of_minutes_ends_when_it_is_asked_to,
                                   values_from_the_memo_are_those_of_the_solver,
                                   exact_moves_keep_every_value,
-                                  judge_agrees_with_the_solver_at_every_move,
-                                  illegal_games_are_not_judged,
+                                  scores_agree_with_the_solver_at_every_move,
+                                  illegal_games_are_not_scored,
                                   walk_follows_every_reply_once,
                                   exact_player_loses_no_line_of_tictactoe,
                                   walk_of_a_large_game_is_refused_with_its_bound,

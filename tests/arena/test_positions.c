@@ -195,11 +195,11 @@ START_TEST(player_is_scored_by_the_values_of_its_moves) {
         random += keeps && solved.source[i] == CM_SOLVED_RANDOM;
     }
     const cm_exam exam = examine(&solved, &env, 2, 0);
-    ck_assert_int_eq(exam.judgement.all.moves, 1000);
-    ck_assert_int_eq(exam.judgement.all.choices, 1000);
-    ck_assert_int_eq(exam.judgement.all.kept, kept);
-    ck_assert_int_eq(exam.judgement.phase[0].moves, 240);
-    ck_assert_int_eq(exam.judgement.phase[0].kept_choices, opening);
+    ck_assert_int_eq(exam.scores.all.moves, 1000);
+    ck_assert_int_eq(exam.scores.all.choices, 1000);
+    ck_assert_int_eq(exam.scores.all.kept, kept);
+    ck_assert_int_eq(exam.scores.phase[0].moves, 240);
+    ck_assert_int_eq(exam.scores.phase[0].kept_choices, opening);
     ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].moves, 500);
     ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].kept, random);
     ck_assert_int_eq(exam.source[CM_SOLVED_GAMES].kept, kept - random);
@@ -228,8 +228,8 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
         kept += values[action] == cm_solver_best(values, 7);
     }
     ck_assert_int_eq(tally.games, 60);
-    ck_assert_int_eq(exam.judgement.all.moves, 60);
-    ck_assert_int_eq(exam.judgement.all.kept, kept);
+    ck_assert_int_eq(exam.scores.all.moves, 60);
+    ck_assert_int_eq(exam.scores.all.kept, kept);
     cm_player_destroy(&player->base);
     cm_pool_destroy(pool);
     cm_solved_free(&solved);
@@ -242,8 +242,8 @@ START_TEST(threads_do_not_change_a_score_and_chance_keeps_two_fifths) {
     read_connect4(&env, &solved);
     const cm_exam one = examine(&solved, &env, 1, 1), three = examine(&solved, &env, 3, 1);
     ck_assert_mem_eq(&one, &three, sizeof one);
-    ck_assert_int_gt(one.judgement.all.kept, 350);
-    ck_assert_int_lt(one.judgement.all.kept, 470);
+    ck_assert_int_gt(one.scores.all.kept, 350);
+    ck_assert_int_lt(one.scores.all.kept, 470);
     cm_solved_free(&solved);
 }
 END_TEST
@@ -255,7 +255,7 @@ START_TEST(exact_player_keeps_everything) {
     expect_status(cm_solved_create(&s.env, 12, &solved));
     expect_status(collect(&s, CM_SOLVED_GAMES, play(&s, 3, 0), &solved));
     const cm_exam exam = examine(&solved, &s.env, 2, 2);
-    ck_assert_int_eq(exam.judgement.all.kept, 12);
+    ck_assert_int_eq(exam.scores.all.kept, 12);
     ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].moves, 0);
     cm_solved_free(&solved);
     close_seats(&s);

@@ -13,7 +13,7 @@
 
 typedef struct pair {
     cm_backend *ref, *cpu;
-    cm_stream *judge, *stream;
+    cm_stream *reference, *stream;
     uint64_t random;
     double worst; /* largest error seen, relative to the largest number of its tensor */
 } pair;
@@ -25,12 +25,12 @@ static inline void pair_open(pair *p) {
     p->random = 1;
     CHECK_OK(cm_backend_open("ref", &p->ref));
     CHECK_OK(cm_backend_open("cpu", &p->cpu));
-    CHECK_OK(cm_stream_open(p->ref, &p->judge));
+    CHECK_OK(cm_stream_open(p->ref, &p->reference));
     CHECK_OK(cm_stream_open(p->cpu, &p->stream));
 }
 
 static inline void pair_close(pair *p) {
-    cm_stream_close(p->judge);
+    cm_stream_close(p->reference);
     cm_stream_close(p->stream);
     cm_backend_close(p->ref);
     cm_backend_close(p->cpu);
@@ -86,22 +86,22 @@ static inline void pair_compare(pair *p, const cm_call *call, int index, const f
 }
 
 /* The first `outputs` tensors must agree within `tolerance` of the largest number in them; what lies between their rows
- * must stay as it was. They hold cpu's results afterwards. bfloat16 on a processor without it is judged as the float32
- * that it is computed in. */
+ * must stay as it was. They hold cpu's results afterwards. bfloat16 on a processor without it is compared as the
+ * float32 that it is computed in. */
 static inline void pair_run(pair *p, cm_call *call, int outputs, double tolerance) {
-    cm_call judged = *call;
-    if (!p->cpu->native[CM_BF16]) judged.attr.compute = CM_F32;
+    cm_call expected = *call;
+    if (!p->cpu->native[CM_BF16]) expected.attr.compute = CM_F32;
     for (int i = 0; i < outputs; i++) {
         if (!call->t[i].data) continue;
         size_t bytes = pair_elements(&call->t[i]) * sizeof(float);
-        judged.t[i].data = memcpy(malloc(bytes), call->t[i].data, bytes);
+        expected.t[i].data = memcpy(malloc(bytes), call->t[i].data, bytes);
     }
-    CHECK_OK(cm_call_eager(p->judge, &judged));
+    CHECK_OK(cm_call_eager(p->reference, &expected));
     CHECK_OK(cm_call_eager(p->stream, call));
     for (int i = 0; i < outputs; i++) {
         if (!call->t[i].data) continue;
-        pair_compare(p, call, i, judged.t[i].data, tolerance);
-        free(judged.t[i].data);
+        pair_compare(p, call, i, expected.t[i].data, tolerance);
+        free(expected.t[i].data);
     }
 }
 

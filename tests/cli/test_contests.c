@@ -117,7 +117,7 @@ START_TEST(run_against_itself_wins_as_often_as_it_loses) {
 }
 END_TEST
 
-START_TEST(perfect_opponent_is_never_beaten_and_judges_moves) {
+START_TEST(perfect_opponent_is_never_beaten_and_scores_moves) {
     expect_ok("eval --run runs/a --opponent perfect --games 60 --json");
     const cm_json *root = printed(), *kept = cm_json_get(root, "value_kept");
     ck_assert_double_eq(number(root, "wins"), 0);
@@ -440,7 +440,7 @@ int main(void) {
     tcase_add_test(tests, threads_change_no_game_and_seeds_do);
     tcase_add_test(tests, random_opponent_is_that_of_plain_evaluation);
     tcase_add_test(tests, run_against_itself_wins_as_often_as_it_loses);
-    tcase_add_test(tests, perfect_opponent_is_never_beaten_and_judges_moves);
+    tcase_add_test(tests, perfect_opponent_is_never_beaten_and_scores_moves);
     tcase_add_test(tests, solved_positions_are_counted_by_phase_and_source);
     tcase_add_test(tests, solved_positions_as_text_have_the_same_shares);
     tcase_add_test(tests, positions_that_cannot_be_scored_are_one_clear_line);

@@ -1,6 +1,6 @@
 /* The fuzzer of JSON on deterministic changes of two texts: every input ends in a document that writes and reads back,
  * or in an error. */
-#include "fuzz/fuzz_json.c" /* the judge of one input */
+#include "fuzz/fuzz_json.c" /* the oracle of one input */
 
 #include <check.h>
 

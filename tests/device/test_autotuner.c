@@ -48,13 +48,13 @@ static cm_status measure(void *context, float *milliseconds) {
     return CM_ERR_STATE;
 }
 
-static int judged, judge, odd; /* calls of `agree`, whom the others are compared with, who differs */
+static int compared, reference, odd; /* calls of `agree`, whom the others are compared with, who differs */
 
 static cm_status agree(void *context, bool first) {
     (void)context;
-    judged++;
-    if (first) judge = taken;
-    return taken == odd ? cm_fail(CM_ERR_DEVICE, "number %d differs from number %d", taken, judge) : CM_OK;
+    compared++;
+    if (first) reference = taken;
+    return taken == odd ? cm_fail(CM_ERR_DEVICE, "number %d differs from number %d", taken, reference) : CM_OK;
 }
 
 static cm_autotune_cache *cache;
@@ -80,7 +80,7 @@ static cm_status hold(const runner *of, int count, bool log) {
                                     .measure = measure,
                                     .agree = agree};
     field = of, runners = count;
-    entered = measured = judged = 0, taken = judge = -1;
+    entered = measured = compared = 0, taken = reference = -1;
     return cm_autotuner_take(&autotuner, cache, "sum 3 4");
 }
 
@@ -106,8 +106,8 @@ START_TEST(one_with_other_results_is_left_out_and_a_line_of_the_plans_says_so) {
     odd = 3;
     ck_assert_int_eq(hold(all, 4, true), CM_OK);
     ck_assert_int_eq(taken, 4);
-    ck_assert_int_eq(judged, 3); /* number 1 does not run */
-    ck_assert_int_eq(judge, 2);
+    ck_assert_int_eq(compared, 3); /* number 1 does not run */
+    ck_assert_int_eq(reference, 2);
     ck_assert_str_eq(logged, "sum 3 4: a way to compute it is left out: number 3 differs from number 2\n"
                              "sum 3 4: number 3 is the fastest of these, in ms: - 2 - 1.5\n");
 }

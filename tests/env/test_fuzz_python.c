@@ -1,5 +1,5 @@
 /* The fuzzer of what a Python process sends, on deterministic changes of such bytes. */
-#include "fuzz/fuzz_python.c" /* the judge of one input */
+#include "fuzz/fuzz_python.c" /* the oracle of one input */
 
 #include <check.h>
 

@@ -1,5 +1,5 @@
 /* States from a checkpoint: those that play leads to are taken, and what no function of a row may see is refused. */
-#include "fuzz/fuzz_states.c" /* the judge of one changed state */
+#include "fuzz/fuzz_states.c" /* the oracle of one changed state */
 
 #include <math.h>
 

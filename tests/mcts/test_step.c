@@ -65,7 +65,7 @@ static void same_trees(const session *a, const session *b, const char *what) {
 
 static void compare_steps(const cm_step *step, const cm_search_params *params, const model *m, bool is_quiet,
                           const char *what) {
-    static session judge, other;
+    static session reference, other;
     int32_t states[ROOTS];
     cm_key keys[ROOTS];
     uint8_t legal[ROOTS * MOST_A];
@@ -75,17 +75,17 @@ static void compare_steps(const cm_step *step, const cm_search_params *params, c
     }
     for (int i = 0; i < ROOTS * m->table.num_actions; i++) legal[i] = i % 3 != 1 || i % m->table.num_actions == 0;
     cm_roots roots = {.count = ROOTS, .keys = keys, .legal = legal, .is_quiet = is_quiet};
-    session_open(&judge, &m->table, params, ROOTS);
+    session_open(&reference, &m->table, params, ROOTS);
     session_open(&other, &m->table, params, ROOTS);
-    judge.search->step = &cm_step_scalar;
+    reference.search->step = &cm_step_scalar;
     other.search->step = step;
     for (int round = 0; round < 2; round++) { /* the second run meets the memory of the first */
         roots.legal = round ? NULL : legal;
-        session_run(&judge, states, &roots);
+        session_run(&reference, states, &roots);
         session_run(&other, states, &roots);
-        same_trees(&judge, &other, what);
+        same_trees(&reference, &other, what);
     }
-    session_close(&judge);
+    session_close(&reference);
     session_close(&other);
 }
 

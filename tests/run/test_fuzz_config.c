@@ -1,5 +1,5 @@
 /* The fuzzer of configurations on deterministic changes of the original's file and of our own. */
-#include "fuzz/fuzz_config.c" /* the judge of one input */
+#include "fuzz/fuzz_config.c" /* the oracle of one input */
 
 #include <check.h>
 

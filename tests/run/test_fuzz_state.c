@@ -1,5 +1,5 @@
 /* The fuzzer of state.json on deterministic changes of such files. */
-#include "fuzz/fuzz_state.c" /* the judge of one input */
+#include "fuzz/fuzz_state.c" /* the oracle of one input */
 
 #include <check.h>
 

@@ -1,5 +1,5 @@
-/* The reference: every operation of ops.def as a plain loop with sums in double. It judges the other backends, and a
- * backend takes its functions for operations that it does not do better.
+/* The reference implementation: every operation of ops.def as a plain loop with sums in double. Tests compare the other
+ * backends with it, and a backend takes its functions for operations that it does not do better.
  *
  * cm_ref_<op>(stream, call) reads nothing of the stream and keeps no state: any thread, any backend's stream. Errors:
  * CM_ERR_INPUT for an action or a row number out of range. Nothing is allocated. dx may be dy itself in all

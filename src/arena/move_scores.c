@@ -1,4 +1,4 @@
-#include "arena/judge.h"
+#include "arena/move_scores.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,22 +7,22 @@
 
 enum { BLOCKS_PER_WORKER = 4 };
 
-typedef struct court {
+typedef struct scoring {
     const cm_games *games;
     const cm_env *env;
     cm_exact *exact;
     cm_tally *tally;
     const cm_stop *stop;
     int workers, blocks;
-    char *states;        /* [workers, state_size], owned */
-    cm_judgement *found; /* [blocks], owned              */
-} court;
+    char *states;          /* [workers, state_size], owned */
+    cm_move_scores *found; /* [blocks], owned              */
+} scoring;
 
 static void count_move(cm_kept *kept, const cm_worth *worth, int action) {
     cm_kept_count(kept, worth->legal > worth->keeping, worth->value[action] == worth->best);
 }
 
-static cm_status judge_game(const court *c, int lane, int game, cm_judgement *found) {
+static cm_status score_game(const scoring *c, int lane, int game, cm_move_scores *found) {
     const cm_games *g = c->games;
     const int16_t *moves = g->moves + (size_t)game * (size_t)g->stride;
     char *state = c->states + (size_t)lane * c->env->spec.state_size;
@@ -43,10 +43,10 @@ static cm_status judge_game(const court *c, int lane, int game, cm_judgement *fo
     return CM_OK;
 }
 
-static cm_status judge_block(void *context, int task, int worker) {
-    court *c = context;
+static cm_status score_block(void *context, int task, int worker) {
+    scoring *c = context;
     int64_t games = c->games->count, first = games * task / c->blocks, end = games * (task + 1) / c->blocks;
-    for (int64_t i = first; i < end; i++) CM_TRY(judge_game(c, worker, (int)i, &c->found[task]));
+    for (int64_t i = first; i < end; i++) CM_TRY(score_game(c, worker, (int)i, &c->found[task]));
     return CM_OK;
 }
 
@@ -57,14 +57,15 @@ static void add_kept(cm_kept *sum, const cm_kept *part) {
     sum->kept_choices += part->kept_choices;
 }
 
-cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
-                         const cm_stop *stop, cm_judgement *out) {
-    court c = {.games = games, .env = env, .exact = exact, .tally = tally, .stop = stop, .workers = cm_pool_size(pool)};
+cm_status cm_games_score_moves(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,
+                               cm_tally *tally, const cm_stop *stop, cm_move_scores *out) {
+    scoring c = {
+        .games = games, .env = env, .exact = exact, .tally = tally, .stop = stop, .workers = cm_pool_size(pool)};
     c.blocks = c.workers * BLOCKS_PER_WORKER;
     memset(out, 0, sizeof *out);
-    cm_status status = cm_alloc(&c.states, (size_t)c.workers, env->spec.state_size, "a judgement");
-    if (status == CM_OK) status = cm_alloc(&c.found, (size_t)c.blocks, sizeof *c.found, "a judgement");
-    if (status == CM_OK) status = cm_pool_run(pool, c.blocks, judge_block, &c);
+    cm_status status = cm_alloc(&c.states, (size_t)c.workers, env->spec.state_size, "scores of moves");
+    if (status == CM_OK) status = cm_alloc(&c.found, (size_t)c.blocks, sizeof *c.found, "scores of moves");
+    if (status == CM_OK) status = cm_pool_run(pool, c.blocks, score_block, &c);
     for (int i = 0; i < c.blocks && status == CM_OK; i++) {
         add_kept(&out->all, &c.found[i].all);
         for (int p = 0; p < CM_PHASES; p++) add_kept(&out->phase[p], &c.found[i].phase[p]);

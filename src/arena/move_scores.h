@@ -1,6 +1,6 @@
-/* Judges finished games by their exact values: which moves keep the value of the position? */
-#ifndef CM_ARENA_JUDGE_H
-#define CM_ARENA_JUDGE_H
+/* Scores of moves in finished games by exact values: which moves keep the value of the position? */
+#ifndef CM_ARENA_MOVE_SCORES_H
+#define CM_ARENA_MOVE_SCORES_H
 
 #include "arena/exact.h"
 #include "arena/games.h"
@@ -20,10 +20,10 @@ typedef struct cm_kept {
     int64_t choices, kept_choices; /* the same of the choices among them                   */
 } cm_kept;
 
-typedef struct cm_judgement {
+typedef struct cm_move_scores {
     cm_kept all;
     cm_kept phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
-} cm_judgement;
+} cm_move_scores;
 
 /* The phase of a ply. */
 static inline int cm_phase_of(const cm_env *env, int ply) { return CM_PHASES * ply / env->spec.max_plies; }
@@ -41,12 +41,12 @@ static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
     kept->kept_choices += is_choice && is_kept;
 }
 
-/* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
- * the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to on the way.
- * `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED and no judgement. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
- * moves that are not legal in `env`, whose values `exact` gives. */
-cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
-                         const cm_stop *stop, cm_judgement *out) CM_MUST_USE;
+/* Scores our moves in games whose moves were kept; those of openings belong to no side and are left out. The pool
+ * shares the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to
+ * meanwhile. `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED and no scores. Errors: CM_ERR_MEMORY;
+ * CM_ERR_INPUT for moves that are not legal in `env`, whose values `exact` gives. */
+cm_status cm_games_score_moves(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,
+                               cm_tally *tally, const cm_stop *stop, cm_move_scores *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }
