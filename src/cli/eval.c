@@ -143,18 +143,18 @@ static cm_status run_eval(cm_arguments *arguments) {
     static const char *const of_matches[] = {"--opponent", "--games", "--opening", "--save-games"};
     const char *run = NULL;
     cm_loaded own;
-    bool is_match = false, is_exam = cm_argument_given(arguments, "--positions");
+    bool is_match = false, is_positions = cm_argument_given(arguments, "--positions");
     CM_TRY(cm_cli_need_run(arguments, &run));
-    if (is_exam) CM_TRY(cm_eval_positions_check(arguments));
+    if (is_positions) CM_TRY(cm_eval_positions_check(arguments));
     for (size_t i = 0; i < sizeof of_matches / sizeof *of_matches; i++) {
         is_match = is_match || cm_argument_given(arguments, of_matches[i]);
     }
     cm_interrupt_ends("eval");
     CM_TRY(cm_loaded_open(arguments, &own));
     is_match = is_match && !is_compared(arguments, &own.session->env);
-    cm_status status = is_exam    ? cm_eval_positions(arguments, &own)
-                       : is_match ? cm_eval_match(arguments, &own)
-                                  : evaluate(arguments, &own);
+    cm_status status = is_positions ? cm_eval_positions(arguments, &own)
+                       : is_match   ? cm_eval_match(arguments, &own)
+                                    : evaluate(arguments, &own);
     cm_loaded_close(&own);
     return cm_memory_advise(status, "lower --simulations, --episodes or --games");
 }

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "arena/exam.h"
 #include "arena/match.h"
+#include "arena/solved_positions.h"
 #include "cli/interrupt.h"
 #include "cli/ticker.h"
 #include "cli/view.h"
@@ -16,7 +16,7 @@ typedef struct report {
     const char *path;
     int columns; /* of a line of text */
     int count;   /* positions of the file */
-    cm_exam exam;
+    cm_solved_score score;
     bool is_broken; /* off, by an interrupt */
 } report;
 
@@ -44,7 +44,7 @@ static void put_kept(cm_json_writer *json, const cm_kept *kept) {
 }
 
 static void put_report(cm_json_writer *json, const report *r) {
-    const cm_move_scores *j = &r->exam.scores;
+    const cm_move_scores *j = &r->score.scores;
     double low, high;
     interval_of(&j->all, &low, &high);
     cm_json_begin_object(json, NULL);
@@ -62,7 +62,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_begin_object(json, "sources");
     for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
         cm_json_begin_object(json, cm_solved_source_names[i]);
-        put_kept(json, &r->exam.source[i]);
+        put_kept(json, &r->score.source[i]);
         cm_json_end_object(json);
     }
     cm_json_end_object(json);
@@ -91,7 +91,7 @@ static void print_kept(const char *name, const cm_kept *kept) {
 }
 
 static void print_text(const report *r) {
-    const cm_move_scores *j = &r->exam.scores;
+    const cm_move_scores *j = &r->score.scores;
     cm_text text;
     char line[512];
     double low, high;
@@ -111,7 +111,7 @@ static void print_text(const report *r) {
     }
     for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
         snprintf(line, sizeof line, "from %s", cm_solved_source_names[i]);
-        print_kept(line, &r->exam.source[i]);
+        print_kept(line, &r->score.source[i]);
     }
     print_kept("all", &j->all);
     printf("95 %% interval [%.1f, %.1f] %%\n", 100.0 * low, 100.0 * high);
@@ -121,7 +121,7 @@ static void print_text(const report *r) {
 
 /* What an interrupt has left is told. */
 static cm_status take_broken(report *r, cm_status status) {
-    const int64_t asked = r->exam.scores.all.moves;
+    const int64_t asked = r->score.scores.all.moves;
     if (status != CM_ERR_INTERRUPTED) return status;
     if (asked == 0) return cm_fail(status, "eval: interrupted; it has no result");
     r->is_broken = true;
@@ -129,15 +129,15 @@ static cm_status take_broken(report *r, cm_status status) {
     return CM_OK;
 }
 
-static cm_status examine(const cm_arguments *arguments, report *r, const cm_solved *solved) {
+static cm_status test_positions(const cm_arguments *arguments, report *r, const cm_solved *solved) {
     cm_session *session = r->own->session;
     const cm_match_shape shape = cm_match_shape_of(solved->count, session->pool);
     cm_player *player = NULL;
     cm_ticker ticker;
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &shape, &player));
     cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "positions", NULL, solved->count);
-    cm_status status =
-        cm_exam_run(solved, &session->env, player, &shape, session->pool, &ticker.tally, cm_interrupt_asks(), &r->exam);
+    cm_status status = cm_solved_positions_test(solved, &session->env, player, &shape, session->pool, &ticker.tally,
+                                                cm_interrupt_asks(), &r->score);
     cm_ticker_end(&ticker);
     cm_player_destroy(player);
     return take_broken(r, status);
@@ -160,7 +160,7 @@ cm_status cm_eval_positions(cm_arguments *arguments, cm_loaded *own) {
     cm_status status = cm_solved_read(r.path, &own->session->env, &solved);
     if (status != CM_OK) return cm_fail_in(status == CM_ERR_IO ? CM_ERR_INPUT : status, "--positions");
     r.count = solved.count;
-    status = examine(arguments, &r, &solved);
+    status = test_positions(arguments, &r, &solved);
     if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&r);

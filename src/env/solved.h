@@ -1,4 +1,4 @@
-/* Files of solved positions: the exact value of every legal move, to score players with (arena/exam.h).
+/* Files of solved positions: the exact value of every legal move, to score players with (arena/solved_positions.h).
  *
  * JSON lines. The first is {"game": NAME, "positions": N, "random": TEXT, "games": TEXT}: how the positions of each
  * source came about. N lines follow, {"moves": [...], "source": "random" or "games", "values": [...]}: the actions from

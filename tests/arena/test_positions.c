@@ -4,8 +4,8 @@
 
 #include "agent/seats.h"
 #include "arena/collect.h"
-#include "arena/exam.h"
 #include "arena/perfect.h"
+#include "arena/solved_positions.h"
 #include "core/file.h"
 #include "env/solver.h"
 #include "support/folder.h"
@@ -156,28 +156,28 @@ START_TEST(too_few_games_are_refused_with_the_ply) {
 }
 END_TEST
 
-/* ---- exams ---- */
+/* ---- tests on solved positions ---- */
 
 static void read_connect4(cm_env *env, cm_solved *solved) {
     expect_status(cm_env_open(env, "connect4", NULL));
     expect_status(cm_solved_read(CONNECT4, env, solved));
 }
 
-static cm_exam examine(const cm_solved *solved, const cm_env *env, int threads, int kind) {
+static cm_solved_score test_positions(const cm_solved *solved, const cm_env *env, int threads, int kind) {
     cm_pool *pool;
     cm_player *player = NULL;
-    cm_exam exam;
+    cm_solved_score score;
     cm_tally tally = {0, 0};
     expect_status(cm_pool_create(threads, &pool));
     const cm_match_shape shape = cm_match_shape_of(solved->count, pool);
     if (kind == 0) player = lowest(env);
     if (kind == 1) expect_status(cm_player_random(env, &player));
     if (kind == 2) expect_status(cm_player_perfect(env, &shape, &player));
-    expect_status(cm_exam_run(solved, env, player, &shape, pool, &tally, NULL, &exam));
+    expect_status(cm_solved_positions_test(solved, env, player, &shape, pool, &tally, NULL, &score));
     ck_assert_int_eq(tally.games, solved->count);
     cm_player_destroy(player);
     cm_pool_destroy(pool);
-    return exam;
+    return score;
 }
 
 START_TEST(player_is_scored_by_the_values_of_its_moves) {
@@ -194,15 +194,15 @@ START_TEST(player_is_scored_by_the_values_of_its_moves) {
         opening += keeps && solved.ply[i] < 14;
         random += keeps && solved.source[i] == CM_SOLVED_RANDOM;
     }
-    const cm_exam exam = examine(&solved, &env, 2, 0);
-    ck_assert_int_eq(exam.scores.all.moves, 1000);
-    ck_assert_int_eq(exam.scores.all.choices, 1000);
-    ck_assert_int_eq(exam.scores.all.kept, kept);
-    ck_assert_int_eq(exam.scores.phase[0].moves, 240);
-    ck_assert_int_eq(exam.scores.phase[0].kept_choices, opening);
-    ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].moves, 500);
-    ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].kept, random);
-    ck_assert_int_eq(exam.source[CM_SOLVED_GAMES].kept, kept - random);
+    const cm_solved_score score = test_positions(&solved, &env, 2, 0);
+    ck_assert_int_eq(score.scores.all.moves, 1000);
+    ck_assert_int_eq(score.scores.all.choices, 1000);
+    ck_assert_int_eq(score.scores.all.kept, kept);
+    ck_assert_int_eq(score.scores.phase[0].moves, 240);
+    ck_assert_int_eq(score.scores.phase[0].kept_choices, opening);
+    ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].moves, 500);
+    ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].kept, random);
+    ck_assert_int_eq(score.source[CM_SOLVED_GAMES].kept, kept - random);
     cm_solved_free(&solved);
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
     cm_env env;
     cm_solved solved;
     cm_pool *pool;
-    cm_exam exam;
+    cm_solved_score score;
     cm_tally tally = {0, 0};
     int kept = 0;
     read_connect4(&env, &solved);
@@ -219,8 +219,9 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
     const cm_match_shape shape = {.shards = 1, .rows = 20, .lanes = 1};
     lowest_player *player = (lowest_player *)(void *)lowest(&env);
     player->turns = 3;
-    ck_assert_int_eq(cm_exam_run(&solved, &env, &player->base, &shape, pool, &tally, &player->stop, &exam),
-                     CM_ERR_INTERRUPTED);
+    ck_assert_int_eq(
+        cm_solved_positions_test(&solved, &env, &player->base, &shape, pool, &tally, &player->stop, &score),
+        CM_ERR_INTERRUPTED);
     for (int i = 0; i < 60; i++) {
         const int8_t *values = cm_solved_values(&solved, i);
         int action = 0;
@@ -228,8 +229,8 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
         kept += values[action] == cm_solver_best(values, 7);
     }
     ck_assert_int_eq(tally.games, 60);
-    ck_assert_int_eq(exam.scores.all.moves, 60);
-    ck_assert_int_eq(exam.scores.all.kept, kept);
+    ck_assert_int_eq(score.scores.all.moves, 60);
+    ck_assert_int_eq(score.scores.all.kept, kept);
     cm_player_destroy(&player->base);
     cm_pool_destroy(pool);
     cm_solved_free(&solved);
@@ -240,7 +241,7 @@ START_TEST(threads_do_not_change_a_score_and_chance_keeps_two_fifths) {
     cm_env env;
     cm_solved solved;
     read_connect4(&env, &solved);
-    const cm_exam one = examine(&solved, &env, 1, 1), three = examine(&solved, &env, 3, 1);
+    const cm_solved_score one = test_positions(&solved, &env, 1, 1), three = test_positions(&solved, &env, 3, 1);
     ck_assert_mem_eq(&one, &three, sizeof one);
     ck_assert_int_gt(one.scores.all.kept, 350);
     ck_assert_int_lt(one.scores.all.kept, 470);
@@ -254,9 +255,9 @@ START_TEST(exact_player_keeps_everything) {
     open_random(&s, "tictactoe", 300);
     expect_status(cm_solved_create(&s.env, 12, &solved));
     expect_status(collect(&s, CM_SOLVED_GAMES, play(&s, 3, 0), &solved));
-    const cm_exam exam = examine(&solved, &s.env, 2, 2);
-    ck_assert_int_eq(exam.scores.all.kept, 12);
-    ck_assert_int_eq(exam.source[CM_SOLVED_RANDOM].moves, 0);
+    const cm_solved_score score = test_positions(&solved, &s.env, 2, 2);
+    ck_assert_int_eq(score.scores.all.kept, 12);
+    ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].moves, 0);
     cm_solved_free(&solved);
     close_seats(&s);
 }

@@ -1,4 +1,4 @@
-#include "arena/exam.h"
+#include "arena/solved_positions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "env/solver.h"
 
 /* Positions that are asked at once; of one lane. */
-typedef struct desk {
+typedef struct batch {
     char *states;       /* [rows, state_size] */
     const void **state; /* [rows]             */
     cm_key *key;
     uint64_t *step;
     int32_t *action;
-} desk;
+} batch;
 
-typedef struct room {
+typedef struct context {
     const cm_solved *solved;
     const cm_env *env;
     cm_player *player;
@@ -23,29 +23,29 @@ typedef struct room {
     cm_tally *tally;
     const cm_stop *stop;
     cm_arena arena; /* of all arrays, owned */
-    desk *desks;    /* [lanes] */
+    batch *batches; /* [lanes] */
     int32_t *moves; /* [positions] the player's; -1: it was not asked */
-} room;
+} context;
 
-static void take(room *r, bool fill) {
+static void take(context *r, bool fill) {
     const size_t n = (size_t)r->shape->rows;
-    desk *desks = cm_arena_take(&r->arena, (size_t)r->shape->lanes * sizeof *desks);
+    batch *batches = cm_arena_take(&r->arena, (size_t)r->shape->lanes * sizeof *batches);
     int32_t *moves = cm_arena_take(&r->arena, (size_t)r->solved->count * sizeof *moves);
     for (int i = 0; i < r->shape->lanes; i++) {
-        desk d;
+        batch d;
         d.states = cm_arena_take(&r->arena, n * r->env->spec.state_size);
         d.state = cm_arena_take(&r->arena, n * sizeof *d.state);
         d.key = cm_arena_take(&r->arena, n * sizeof *d.key);
         d.step = cm_arena_take(&r->arena, n * sizeof *d.step);
         d.action = cm_arena_take(&r->arena, n * sizeof *d.action);
-        if (fill) desks[i] = d;
+        if (fill) batches[i] = d;
     }
-    if (fill) r->desks = desks, r->moves = moves;
+    if (fill) r->batches = batches, r->moves = moves;
 }
 
 /* Positions first .. first+count-1. */
-static cm_status ask(const room *r, int lane, int first, int count) {
-    const desk *d = &r->desks[lane];
+static cm_status ask(const context *r, int lane, int first, int count) {
+    const batch *d = &r->batches[lane];
     for (int k = 0; k < count; k++) {
         char *state = d->states + (size_t)k * r->env->spec.state_size;
         CM_TRY(cm_solved_play(r->solved, r->env, first + k, state));
@@ -66,8 +66,8 @@ static cm_status ask(const room *r, int lane, int first, int count) {
     return CM_OK;
 }
 
-static cm_status ask_shard(void *context, int task, int worker) {
-    const room *r = context;
+static cm_status ask_shard(void *argument, int task, int worker) {
+    const context *r = argument;
     const int rows = r->shape->rows, lane = cm_match_lane(r->shape, task, worker);
     for (int first = task * rows; first < r->solved->count; first += r->shape->shards * rows) {
         const int left = r->solved->count - first;
@@ -77,7 +77,7 @@ static cm_status ask_shard(void *context, int task, int worker) {
     return CM_OK;
 }
 
-static void mark(const room *r, int i, cm_exam *out) {
+static void count(const context *r, int i, cm_solved_score *out) {
     const int8_t *values = cm_solved_values(r->solved, i);
     const bool is_kept = values[r->moves[i]] == cm_solver_best(values, r->solved->actions);
     const bool is_choice = cm_solver_is_choice(values, r->solved->actions);
@@ -86,23 +86,24 @@ static void mark(const room *r, int i, cm_exam *out) {
     cm_kept_count(&out->source[r->solved->source[i]], is_choice, is_kept);
 }
 
-cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *player, const cm_match_shape *shape,
-                      cm_pool *pool, cm_tally *tally, const cm_stop *stop, cm_exam *out) {
-    room r = {.solved = solved,
-              .tally = tally,
-              .stop = stop,
-              .env = env,
-              .player = player,
-              .shape = shape,
-              .arena = {.base = NULL, .capacity = SIZE_MAX, .used = 0}};
-    *out = (cm_exam){.source = {{0}}};
+cm_status cm_solved_positions_test(const cm_solved *solved, const cm_env *env, cm_player *player,
+                                   const cm_match_shape *shape, cm_pool *pool, cm_tally *tally, const cm_stop *stop,
+                                   cm_solved_score *out) {
+    context r = {.solved = solved,
+                 .tally = tally,
+                 .stop = stop,
+                 .env = env,
+                 .player = player,
+                 .shape = shape,
+                 .arena = {.base = NULL, .capacity = SIZE_MAX, .used = 0}};
+    *out = (cm_solved_score){.source = {{0}}};
     take(&r, false);
-    CM_TRY(cm_arena_create(&r.arena, r.arena.used, "an exam"));
+    CM_TRY(cm_arena_create(&r.arena, r.arena.used, "a solved-position test"));
     take(&r, true);
     for (int i = 0; i < solved->count; i++) r.moves[i] = -1;
     cm_status status = cm_pool_run(pool, shape->shards, ask_shard, &r);
     for (int i = 0; i < solved->count && (status == CM_OK || status == CM_ERR_INTERRUPTED); i++)
-        if (r.moves[i] >= 0) mark(&r, i, out);
+        if (r.moves[i] >= 0) count(&r, i, out);
     cm_arena_destroy(&r.arena);
     return status;
 }
