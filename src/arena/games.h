@@ -1,4 +1,4 @@
-/* Finished games, as a match or an exhaustive walk leaves them, and the statistics of their results. */
+/* Finished games, as a match or exhaustive play leaves them, and the statistics of their results. */
 #ifndef CM_ARENA_GAMES_H
 #define CM_ARENA_GAMES_H
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena/exhaustive.h"
 #include "arena/move_scores.h"
 #include "arena/perfect.h"
-#include "arena/walk.h"
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/view.h"
@@ -19,9 +19,9 @@ typedef struct report {
     int columns; /* of a line of text */
     int64_t seed;
     int opening;
-    bool is_walk; /* every reply sequence in place of games */
+    bool is_exhaustive; /* every reply sequence in place of games */
     const cm_games *games;
-    cm_games lines; /* of a walk */
+    cm_games lines; /* of exhaustive play */
     cm_score score;
     cm_move_scores scores;
     bool has_scores;
@@ -98,12 +98,12 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_put_int(json, "draws", e->draws);
     cm_json_put_int(json, "losses", e->losses);
     cm_json_put_double(json, "mean", e->mean);
-    if (!r->is_walk) cm_cli_put_interval(json, e->low, e->high); /* lines are no sample */
+    if (!r->is_exhaustive) cm_cli_put_interval(json, e->low, e->high); /* lines are no sample */
     cm_json_put_double(json, "mean_length", e->mean_length);
     put_side(json, "first", &r->score.first);
     put_side(json, "second", &r->score.second);
     if (r->has_scores) put_scores(json, r);
-    if (r->is_walk) put_lost_line(json, r->games);
+    if (r->is_exhaustive) put_lost_line(json, r->games);
     cm_json_put_int(json, "simulations", simulations_of(r));
     cm_json_put_int(json, "opening", r->opening);
     cm_json_put_int(json, "seed", r->seed);
@@ -176,9 +176,9 @@ static void print_header(const report *r, cm_text *text) {
     const cm_run_facts *facts = &r->own->facts;
     char line[512], openings[64] = "";
     if (r->opening > 0) snprintf(openings, sizeof openings, ", openings of %d random moves", r->opening);
-    if (r->is_walk && r->is_broken) {
+    if (r->is_exhaustive && r->is_broken) {
         snprintf(line, sizeof line, "%d lines, not every reply sequence", r->score.all.episodes);
-    } else if (r->is_walk) {
+    } else if (r->is_exhaustive) {
         snprintf(line, sizeof line, "%d lines: every reply sequence", r->score.all.episodes);
     } else {
         snprintf(line, sizeof line, "%d games against %.300s%s", r->score.all.episodes, r->opponent, openings);
@@ -196,11 +196,11 @@ static void print_text(const report *r) {
     const cm_evaluation *e = &r->score.all;
     const cm_side_score all = {e->episodes, e->wins, e->draws, e->losses};
     print_header(r, &text);
-    printf("%-8s %7s %7s %7s %7s\n", "it moves", r->is_walk ? "lines" : "games", "won", "drawn", "lost");
+    printf("%-8s %7s %7s %7s %7s\n", "it moves", r->is_exhaustive ? "lines" : "games", "won", "drawn", "lost");
     print_side("first", &r->score.first);
     print_side("second", &r->score.second);
     print_side("all", &all);
-    if (r->is_walk) {
+    if (r->is_exhaustive) {
         print_lost_line(r);
         return;
     }
@@ -292,9 +292,9 @@ static cm_status meet(const cm_arguments *arguments, report *r) {
     return status;
 }
 
-static cm_status walk(const cm_arguments *arguments, report *r) {
+static cm_status play_exhaustively(const cm_arguments *arguments, report *r) {
     const cm_env *env = &r->own->session->env;
-    cm_match_shape shape = cm_walk_shape();
+    cm_match_shape shape = cm_exhaustive_shape();
     cm_player *ours = NULL;
     cm_ticker ticker;
     if (cm_argument_given(arguments, "--games") || cm_argument_given(arguments, "--opening")) {
@@ -303,7 +303,7 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
     cm_ticker_begin(&ticker, arguments, r->own->session->configuration.run.log_interval, "lines at their end",
                     "moves chosen", 0);
-    cm_status status = cm_walk_run(env, ours, &ticker.tally, cm_interrupt_asks(), &r->lines);
+    cm_status status = cm_exhaustive_play(env, ours, &ticker.tally, cm_interrupt_asks(), &r->lines);
     cm_ticker_end(&ticker);
     cm_player_destroy(ours);
     if (status == CM_ERR_INTERRUPTED) {
@@ -312,7 +312,7 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
         status = CM_OK;
     }
     if (status != CM_OK) return cm_fail_in(status, "--opponent all");
-    r->is_walk = true;
+    r->is_exhaustive = true;
     r->games = &r->lines;
     status = conclude(arguments, r);
     cm_games_free(&r->lines);
@@ -329,7 +329,7 @@ cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) {
     CM_TRY(cm_contest_check("eval", &own->session->env));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
     CM_TRY(cm_contest_try_file("--save-games", cm_argument(arguments, "--save-games")));
-    cm_status status = strcmp(r.opponent, "all") == 0 ? walk(arguments, &r) : meet(arguments, &r);
+    cm_status status = strcmp(r.opponent, "all") == 0 ? play_exhaustively(arguments, &r) : meet(arguments, &r);
     if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
     return status;
 }

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "agent/seats.h"
+#include "arena/exhaustive.h"
 #include "arena/move_scores.h"
 #include "arena/perfect.h"
 #include "arena/uct.h"
-#include "arena/walk.h"
 #include "core/clock.h"
 #include "env/solver.h"
 #include "support/alarm.h"
@@ -377,7 +377,7 @@ static void count_lines(const cm_env *env, const char *state, int side, double t
     }
 }
 
-START_TEST(walk_follows_every_reply_once) {
+START_TEST(exhaustive_play_follows_every_reply_once) {
     const char *const names[] = {"tictactoe", "hex3"};
     for (int n = 0; n < 2; n++) {
         seats s;
@@ -387,7 +387,7 @@ START_TEST(walk_follows_every_reply_once) {
         char state[256];
         open_seats(&s, names[n], 2, 1);
         s.config.players[0] = lowest(&s.env);
-        expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games));
+        expect_status(cm_exhaustive_play(&s.env, s.config.players[0], NULL, NULL, &games));
         cm_games_score(&games, &score);
         cm_env_reset(&s.env, state, 0);
         for (int side = 0; side < 2; side++) count_lines(&s.env, state, side, 0.0, &lines[side], &lost[side]);
@@ -408,7 +408,7 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     cm_score score;
     open_seats(&s, "tictactoe", 2, 1);
     expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]));
-    expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games));
+    expect_status(cm_exhaustive_play(&s.env, s.config.players[0], NULL, NULL, &games));
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
     ck_assert_int_gt(score.second.games, 300);
@@ -417,25 +417,25 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
 }
 END_TEST
 
-START_TEST(walk_of_a_large_game_is_refused_with_its_bound) {
+START_TEST(exhaustive_play_of_a_large_game_is_refused_with_its_bound) {
     seats s;
     cm_games games;
     open_seats(&s, "connect4", 2, 1);
     s.config.players[0] = lowest(&s.env);
-    ck_assert_int_eq(cm_walk_run(&s.env, s.config.players[0], NULL, NULL, &games), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_exhaustive_play(&s.env, s.config.players[0], NULL, NULL, &games), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "connect4: too large to follow every reply: more than 10000"));
     close_seats(&s);
 }
 END_TEST
 
-START_TEST(walk_that_is_broken_off_has_the_lines_that_have_ended) {
+START_TEST(exhaustive_play_that_is_broken_off_has_the_lines_that_have_ended) {
     seats s;
     cm_games all, some;
     open_seats(&s, "tictactoe", 2, 1);
     lowest_player *player = (lowest_player *)(void *)(s.config.players[0] = lowest(&s.env));
-    expect_status(cm_walk_run(&s.env, &player->base, NULL, &player->stop, &all));
+    expect_status(cm_exhaustive_play(&s.env, &player->base, NULL, &player->stop, &all));
     player->turns = 8;
-    ck_assert_int_eq(cm_walk_run(&s.env, &player->base, NULL, &player->stop, &some), CM_ERR_INTERRUPTED);
+    ck_assert_int_eq(cm_exhaustive_play(&s.env, &player->base, NULL, &player->stop, &some), CM_ERR_INTERRUPTED);
     ck_assert_int_eq(player->turns, 0);
     ck_assert(some.count > 0 && some.count < all.count);
     ck_assert_mem_eq(some.result, all.result, (size_t)some.count * sizeof *some.result);
@@ -466,9 +466,9 @@ int main(void) {
                                   exact_moves_keep_every_value,
                                   scores_agree_with_the_solver_at_every_move,
                                   illegal_games_are_not_scored,
-                                  walk_follows_every_reply_once,
+                                  exhaustive_play_follows_every_reply_once,
                                   exact_player_loses_no_line_of_tictactoe,
-                                  walk_of_a_large_game_is_refused_with_its_bound,
-                                  walk_that_is_broken_off_has_the_lines_that_have_ended};
+                                  exhaustive_play_of_a_large_game_is_refused_with_its_bound,
+                                  exhaustive_play_that_is_broken_off_has_the_lines_that_have_ended};
     return run_seats("agent/opponents", tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -1,4 +1,4 @@
-#include "arena/walk.h"
+#include "arena/exhaustive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct level {
     int32_t *chosen; /* [capacity] the player's action, where it is to move */
 } level;
 
-typedef struct walk {
+typedef struct exhaustive {
     const cm_env *env;
     cm_player *player;
     cm_tally *tally;
@@ -27,9 +27,9 @@ typedef struct walk {
     int depth;    /* moves of the lines in `now` */
     level now, next;
     char *state; /* [state_size] scratch, owned */
-} walk;
+} exhaustive;
 
-cm_match_shape cm_walk_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .lanes = 1}; }
+cm_match_shape cm_exhaustive_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .lanes = 1}; }
 
 /* ---- memory ---- */
 
@@ -43,7 +43,7 @@ static cm_status resize(void *array, int count, size_t size) {
     return CM_OK;
 }
 
-static cm_status grow_level(const walk *w, level *l) {
+static cm_status grow_level(const exhaustive *w, level *l) {
     int capacity = l->capacity > 0 ? 2 * l->capacity : ROWS;
     CM_TRY(resize(&l->states, capacity, w->env->spec.state_size));
     CM_TRY(resize(&l->moves, capacity, (size_t)w->games->stride * sizeof *l->moves));
@@ -60,7 +60,7 @@ static void free_level(level *l) {
     free(l->chosen);
 }
 
-static cm_status grow_games(walk *w) {
+static cm_status grow_games(exhaustive *w) {
     cm_games *g = w->games;
     int capacity = w->capacity > 0 ? 2 * w->capacity : 16 * ROWS;
     CM_TRY(resize(&g->moves, capacity, (size_t)g->stride * sizeof *g->moves));
@@ -74,14 +74,16 @@ static cm_status grow_games(walk *w) {
 
 /* ---- lines ---- */
 
-static char *state_of(const walk *w, const level *l, int i) { return l->states + (size_t)i * w->env->spec.state_size; }
-static int16_t *moves_of(const walk *w, const level *l, int i) {
+static char *state_of(const exhaustive *w, const level *l, int i) {
+    return l->states + (size_t)i * w->env->spec.state_size;
+}
+static int16_t *moves_of(const exhaustive *w, const level *l, int i) {
     return l->moves + (size_t)i * (size_t)w->games->stride;
 }
-static bool is_ours(const walk *w, int i) { return cm_env_to_play(w->env, state_of(w, &w->now, i)) == w->theirs; }
+static bool is_ours(const exhaustive *w, int i) { return cm_env_to_play(w->env, state_of(w, &w->now, i)) == w->theirs; }
 
 /* Line i of `now`, which `action` has ended with `total`. */
-static cm_status finish_line(walk *w, int i, int action, double total) {
+static cm_status finish_line(exhaustive *w, int i, int action, double total) {
     cm_games *g = w->games;
     if (g->count == w->capacity) CM_TRY(grow_games(w));
     int16_t *moves = g->moves + (size_t)g->count * (size_t)g->stride;
@@ -97,13 +99,13 @@ static cm_status finish_line(walk *w, int i, int action, double total) {
 }
 
 /* Line i of `now` goes on with `action` to w->state. */
-static cm_status extend_line(walk *w, int i, int action, double total) {
+static cm_status extend_line(exhaustive *w, int i, int action, double total) {
     level *l = &w->next;
-    if (l->count == CM_WALK_MOST_LINES) {
+    if (l->count == CM_EXHAUSTIVE_MOST_LINES) {
         return cm_fail(CM_ERR_INPUT,
                        "%s: too large to follow every reply: more than %d lines are unfinished after %d moves; choose "
                        "another opponent",
-                       w->env->spec.name, CM_WALK_MOST_LINES, w->depth + 1);
+                       w->env->spec.name, CM_EXHAUSTIVE_MOST_LINES, w->depth + 1);
     }
     if (l->count == l->capacity) CM_TRY(grow_level(w, l));
     memcpy(state_of(w, l, l->count), w->state, w->env->spec.state_size);
@@ -113,7 +115,7 @@ static cm_status extend_line(walk *w, int i, int action, double total) {
     return CM_OK;
 }
 
-static cm_status play_action(walk *w, int i, int action) {
+static cm_status play_action(exhaustive *w, int i, int action) {
     cm_env_outcome outcome;
     memcpy(w->state, state_of(w, &w->now, i), w->env->spec.state_size);
     CM_TRY(cm_env_step(w->env, w->state, action, &outcome));
@@ -123,7 +125,7 @@ static cm_status play_action(walk *w, int i, int action) {
 }
 
 /* The player's moves in all lines of `now` in which it is to move. */
-static cm_status ask_player(walk *w) {
+static cm_status ask_player(exhaustive *w) {
     const void *states[ROWS];
     cm_key keys[ROWS] = {{{0, 0}}};
     uint64_t steps[ROWS];
@@ -145,7 +147,7 @@ static cm_status ask_player(walk *w) {
     return CM_OK;
 }
 
-static cm_status walk_level(walk *w) {
+static cm_status play_level(exhaustive *w) {
     uint8_t legal[CM_ENV_MAX_ACTIONS];
     w->next.count = 0;
     CM_TRY(ask_player(w));
@@ -162,19 +164,20 @@ static cm_status walk_level(walk *w) {
     return CM_OK;
 }
 
-static cm_status walk_side(walk *w, int theirs) {
+static cm_status play_side(exhaustive *w, int theirs) {
     w->theirs = theirs;
     w->depth = 0;
     if (w->now.capacity == 0) CM_TRY(grow_level(w, &w->now));
     cm_env_reset(w->env, state_of(w, &w->now, 0), 0);
     w->now.total[0] = 0.0;
     w->now.count = 1;
-    while (w->now.count > 0) CM_TRY(walk_level(w));
+    while (w->now.count > 0) CM_TRY(play_level(w));
     return CM_OK;
 }
 
-cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, const cm_stop *stop, cm_games *out) {
-    walk w = {.env = env, .player = player, .tally = tally, .stop = stop, .games = out};
+cm_status cm_exhaustive_play(const cm_env *env, cm_player *player, cm_tally *tally, const cm_stop *stop,
+                             cm_games *out) {
+    exhaustive w = {.env = env, .player = player, .tally = tally, .stop = stop, .games = out};
     memset(out, 0, sizeof *out);
     if (env->spec.players != 2 || env->spec.max_plies == 0) {
         return cm_fail(CM_ERR_INPUT, "%s: every reply is followed in games of two players that end only",
@@ -182,7 +185,7 @@ cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, con
     }
     out->stride = env->spec.max_plies;
     cm_status status = cm_alloc(&w.state, 1, env->spec.state_size, "lines of play");
-    for (int theirs = 0; theirs < 2 && status == CM_OK; theirs++) status = walk_side(&w, theirs);
+    for (int theirs = 0; theirs < 2 && status == CM_OK; theirs++) status = play_side(&w, theirs);
     if (status != CM_OK && status != CM_ERR_INTERRUPTED) cm_games_free(out);
     free_level(&w.now);
     free_level(&w.next);
