@@ -87,7 +87,7 @@ static void remember(cm_exact *x, const void *rules, const int8_t *value) {
     pthread_mutex_unlock(&x->lock);
 }
 
-cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, const cm_stop *stop, cm_worth *out) {
+cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, const cm_stop *stop, cm_exact_values *out) {
     if (!recall(x, cm_env_rules_of(state), out->value)) {
         CM_TRY(open_solver(x, lane));
         CM_TRY(cm_solver_solve(x->solvers[lane], state, stop, out->value));

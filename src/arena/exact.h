@@ -19,17 +19,18 @@ cm_status cm_exact_create(const cm_env *env, cm_exact **out) CM_MUST_USE;
 void cm_exact_destroy(cm_exact *exact);                  /* NULL is allowed */
 size_t cm_exact_bytes(const cm_exact *exact, int lanes); /* that it takes once so many have been asked */
 
-/* What the actions of a position that has not ended are worth. */
-typedef struct cm_worth {
+/* The exact values of the actions of a position that has not ended. */
+typedef struct cm_exact_values {
     int8_t value[CM_ENV_MAX_SEARCHED]; /* [A] 1, 0, -1 or CM_SOLVER_ILLEGAL, as cm_solver_solve says */
     int best;                          /* the largest, the value of the position                     */
     int legal, keeping;                /* legal actions, and those among them of value `best`        */
-} cm_worth;
+} cm_exact_values;
 
 /* A lane in [0, CM_EXACT_LANES) is used by one thread at a time, lanes run concurrently; answers depend on
  * neither. Errors: CM_ERR_STATE after the end, CM_ERR_MEMORY; CM_ERR_INTERRUPTED within a second after `stop` was asked
  * (NULL: nobody asks). */
-cm_status cm_exact_solve(cm_exact *exact, int lane, const void *state, const cm_stop *stop, cm_worth *out) CM_MUST_USE;
+cm_status cm_exact_solve(cm_exact *exact, int lane, const void *state, const cm_stop *stop,
+                         cm_exact_values *out) CM_MUST_USE;
 
 /* plies[A] until the end of the game, as cm_solver_plies says. */
 cm_status cm_exact_plies(cm_exact *exact, int lane, const void *state, uint8_t *plies) CM_MUST_USE;

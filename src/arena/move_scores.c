@@ -18,8 +18,8 @@ typedef struct scoring {
     cm_move_scores *found; /* [blocks], owned              */
 } scoring;
 
-static void count_move(cm_kept *kept, const cm_worth *worth, int action) {
-    cm_kept_count(kept, worth->legal > worth->keeping, worth->value[action] == worth->best);
+static void count_move(cm_kept *kept, const cm_exact_values *values, int action) {
+    cm_kept_count(kept, values->legal > values->keeping, values->value[action] == values->best);
 }
 
 static cm_status score_game(const scoring *c, int lane, int game, cm_move_scores *found) {
@@ -27,16 +27,16 @@ static cm_status score_game(const scoring *c, int lane, int game, cm_move_scores
     const int16_t *moves = g->moves + (size_t)game * (size_t)g->stride;
     char *state = c->states + (size_t)lane * c->env->spec.state_size;
     cm_env_outcome outcome;
-    cm_worth worth;
+    cm_exact_values values;
     cm_env_reset(c->env, state, 0);
     for (int ply = 0; ply < g->length[game]; ply++) {
         bool is_ours = ply >= g->opening[game] && cm_env_to_play(c->env, state) == g->theirs[game];
         if (cm_stop_asked(c->stop)) return cm_fail(CM_ERR_INTERRUPTED, "judging was broken off");
-        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, c->stop, &worth));
+        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, c->stop, &values));
         CM_TRY(cm_env_step(c->env, state, moves[ply], &outcome));
         if (!is_ours) continue;
-        count_move(&found->all, &worth, moves[ply]);
-        count_move(&found->phase[cm_phase_of(c->env, ply)], &worth, moves[ply]);
+        count_move(&found->all, &values, moves[ply]);
+        count_move(&found->phase[cm_phase_of(c->env, ply)], &values, moves[ply]);
         cm_tally_add(c->tally, 0, 1);
     }
     cm_tally_add(c->tally, 1, 0);

@@ -25,11 +25,11 @@ static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     perfect_player *p = (perfect_player *)player;
     const int actions = p->env->spec.actions;
     uint8_t best[CM_ENV_MAX_SEARCHED];
-    cm_worth worth;
+    cm_exact_values values;
     for (int k = 0; k < turn->count; k++) {
-        CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &worth));
-        for (int a = 0; a < actions; a++) best[a] = worth.value[a] == worth.best;
-        if (worth.best < 0 && p->env->def->solver->plies) CM_TRY(resist(p, turn->lane, turn->states[k], best));
+        CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &values));
+        for (int a = 0; a < actions; a++) best[a] = values.value[a] == values.best;
+        if (values.best < 0 && p->env->def->solver->plies) CM_TRY(resist(p, turn->lane, turn->states[k], best));
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
         turn->actions[k] = cm_rng_pick(&rng, best, actions);
     }

@@ -234,17 +234,17 @@ START_TEST(values_from_the_memo_are_those_of_the_solver) {
     expect_status(cm_solver_create(&env, &solver));
     for (int pass = 0; pass < 2; pass++) { /* the second time from the memo, on another lane */
         for (int a = 0; a < 9; a++) {
-            cm_worth worth;
+            cm_exact_values values;
             cm_env_outcome outcome;
             int legal = 0, keeping = 0;
             cm_env_reset(&env, state, 0);
             expect_status(cm_env_step(&env, state, a, &outcome));
-            expect_status(cm_exact_solve(exact, pass, state, NULL, &worth));
+            expect_status(cm_exact_solve(exact, pass, state, NULL, &values));
             expect_status(cm_solver_solve(solver, state, NULL, value));
-            ck_assert_mem_eq(worth.value, value, 9);
-            for (int b = 0; b < 9; b++) legal += value[b] > -2, keeping += value[b] == worth.best;
-            ck_assert_int_eq(worth.legal, legal);
-            ck_assert_int_eq(worth.keeping, keeping);
+            ck_assert_mem_eq(values.value, value, 9);
+            for (int b = 0; b < 9; b++) legal += value[b] > -2, keeping += value[b] == values.best;
+            ck_assert_int_eq(values.legal, legal);
+            ck_assert_int_eq(values.keeping, keeping);
         }
     }
     cm_exact_destroy(exact);
