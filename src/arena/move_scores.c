@@ -18,8 +18,8 @@ typedef struct scoring {
     cm_move_scores *found; /* [blocks], owned              */
 } scoring;
 
-static void count_move(cm_kept *kept, const cm_exact_values *values, int action) {
-    cm_kept_count(kept, values->legal > values->keeping, values->value[action] == values->best);
+static void count_move(cm_value_keeping *keeping, const cm_exact_values *values, int action) {
+    cm_value_keeping_count(keeping, values->legal > values->keeping, values->value[action] == values->best);
 }
 
 static cm_status score_game(const scoring *c, int lane, int game, cm_move_scores *found) {
@@ -50,11 +50,11 @@ static cm_status score_block(void *context, int task, int worker) {
     return CM_OK;
 }
 
-static void add_kept(cm_kept *sum, const cm_kept *part) {
+static void add_keeping(cm_value_keeping *sum, const cm_value_keeping *part) {
     sum->moves += part->moves;
-    sum->kept += part->kept;
+    sum->keeping += part->keeping;
     sum->choices += part->choices;
-    sum->kept_choices += part->kept_choices;
+    sum->keeping_choices += part->keeping_choices;
 }
 
 cm_status cm_games_score_moves(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,
@@ -67,8 +67,8 @@ cm_status cm_games_score_moves(const cm_games *games, const cm_env *env, cm_exac
     if (status == CM_OK) status = cm_alloc(&c.found, (size_t)c.blocks, sizeof *c.found, "scores of moves");
     if (status == CM_OK) status = cm_pool_run(pool, c.blocks, score_block, &c);
     for (int i = 0; i < c.blocks && status == CM_OK; i++) {
-        add_kept(&out->all, &c.found[i].all);
-        for (int p = 0; p < CM_PHASES; p++) add_kept(&out->phase[p], &c.found[i].phase[p]);
+        add_keeping(&out->all, &c.found[i].all);
+        for (int p = 0; p < CM_PHASES; p++) add_keeping(&out->phase[p], &c.found[i].phase[p]);
     }
     free(c.states);
     free(c.found);

@@ -15,14 +15,14 @@ extern "C" {
 enum { CM_PHASES = 3 }; /* thirds of the longest possible game: opening, middle, end */
 
 /* Moves of one side. A choice is a position with at least two legal actions of which at least one loses value. */
-typedef struct cm_kept {
-    int64_t moves, kept;           /* moves, and those whose exact value is the position's */
-    int64_t choices, kept_choices; /* the same of the choices among them                   */
-} cm_kept;
+typedef struct cm_value_keeping {
+    int64_t moves, keeping;           /* moves, and those whose exact value is the position's */
+    int64_t choices, keeping_choices; /* the same of the choices among them                   */
+} cm_value_keeping;
 
 typedef struct cm_move_scores {
-    cm_kept all;
-    cm_kept phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
+    cm_value_keeping all;
+    cm_value_keeping phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
 } cm_move_scores;
 
 /* The phase of a ply. */
@@ -34,11 +34,11 @@ static inline int cm_phase_first_ply(const cm_env *env, int phase) {
 }
 
 /* Counts one move. */
-static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
-    kept->moves++;
-    kept->kept += is_kept;
-    kept->choices += is_choice;
-    kept->kept_choices += is_choice && is_kept;
+static inline void cm_value_keeping_count(cm_value_keeping *keeping, bool is_choice, bool is_keeping) {
+    keeping->moves++;
+    keeping->keeping += is_keeping;
+    keeping->choices += is_choice;
+    keeping->keeping_choices += is_choice && is_keeping;
 }
 
 /* Scores our moves in games whose moves were kept; those of openings belong to no side and are left out. The pool

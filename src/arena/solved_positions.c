@@ -79,11 +79,11 @@ static cm_status ask_shard(void *argument, int task, int worker) {
 
 static void count(const context *r, int i, cm_solved_score *out) {
     const int8_t *values = cm_solved_values(r->solved, i);
-    const bool is_kept = values[r->moves[i]] == cm_solver_best(values, r->solved->actions);
+    const bool is_keeping = values[r->moves[i]] == cm_solver_best(values, r->solved->actions);
     const bool is_choice = cm_solver_is_choice(values, r->solved->actions);
-    cm_kept_count(&out->scores.all, is_choice, is_kept);
-    cm_kept_count(&out->scores.phase[cm_phase_of(r->env, r->solved->ply[i])], is_choice, is_kept);
-    cm_kept_count(&out->source[r->solved->source[i]], is_choice, is_kept);
+    cm_value_keeping_count(&out->scores.all, is_choice, is_keeping);
+    cm_value_keeping_count(&out->scores.phase[cm_phase_of(r->env, r->solved->ply[i])], is_choice, is_keeping);
+    cm_value_keeping_count(&out->source[r->solved->source[i]], is_choice, is_keeping);
 }
 
 cm_status cm_solved_positions_test(const cm_solved *solved, const cm_env *env, cm_player *player,

@@ -13,7 +13,7 @@ extern "C" {
 /* One move per position. */
 typedef struct cm_solved_score {
     cm_move_scores scores;
-    cm_kept source[CM_SOLVED_SOURCES];
+    cm_value_keeping source[CM_SOLVED_SOURCES];
 } cm_solved_score;
 
 /* Asks `player`, made for `shape`, for its move in every position (one or more). A player that draws numbers draws

@@ -52,24 +52,24 @@ static void put_side(cm_json_writer *json, const char *key, const cm_side_score 
     cm_json_end_object(json);
 }
 
-static void put_kept_members(cm_json_writer *json, const cm_kept *kept) {
-    cm_json_put_int(json, "moves", kept->moves);
-    cm_json_put_int(json, "kept", kept->kept);
-    cm_json_put_double(json, "share", share(kept->kept, kept->moves));
-    cm_json_put_int(json, "choices", kept->choices);
-    cm_json_put_int(json, "kept_choices", kept->kept_choices);
-    cm_json_put_double(json, "choice_share", share(kept->kept_choices, kept->choices));
+static void put_keeping_members(cm_json_writer *json, const cm_value_keeping *keeping) {
+    cm_json_put_int(json, "moves", keeping->moves);
+    cm_json_put_int(json, "kept", keeping->keeping);
+    cm_json_put_double(json, "share", share(keeping->keeping, keeping->moves));
+    cm_json_put_int(json, "choices", keeping->choices);
+    cm_json_put_int(json, "kept_choices", keeping->keeping_choices);
+    cm_json_put_double(json, "choice_share", share(keeping->keeping_choices, keeping->choices));
 }
 
 static void put_scores(cm_json_writer *json, const report *r) {
     cm_json_begin_object(json, "value_kept");
-    put_kept_members(json, &r->scores.all);
+    put_keeping_members(json, &r->scores.all);
     cm_json_begin_array(json, "phases");
     for (int p = 0; p < CM_PHASES; p++) {
         cm_json_begin_object(json, NULL);
         cm_json_put_int(json, "first_ply", first_ply(r, p));
         cm_json_put_int(json, "last_ply", first_ply(r, p + 1) - 1);
-        put_kept_members(json, &r->scores.phase[p]);
+        put_keeping_members(json, &r->scores.phase[p]);
         cm_json_end_object(json);
     }
     cm_json_end_array(json);
@@ -134,11 +134,11 @@ static void print_share(double value, const char *end) {
     }
 }
 
-static void print_kept(const char *name, const cm_kept *kept) {
-    printf("%-8s %7lld", name, (long long)kept->moves);
-    print_share(share(kept->kept, kept->moves), "");
-    printf(" %7lld", (long long)kept->choices);
-    print_share(share(kept->kept_choices, kept->choices), "\n");
+static void print_keeping(const char *name, const cm_value_keeping *keeping) {
+    printf("%-8s %7lld", name, (long long)keeping->moves);
+    print_share(share(keeping->keeping, keeping->moves), "");
+    printf(" %7lld", (long long)keeping->choices);
+    print_share(share(keeping->keeping_choices, keeping->choices), "\n");
 }
 
 static void print_scores(const report *r, cm_text *text) {
@@ -151,9 +151,9 @@ static void print_scores(const report *r, cm_text *text) {
     for (int p = 0; p < CM_PHASES; p++) {
         char name[32];
         snprintf(name, sizeof name, "%d-%d", first_ply(r, p), first_ply(r, p + 1) - 1);
-        print_kept(name, &r->scores.phase[p]);
+        print_keeping(name, &r->scores.phase[p]);
     }
-    print_kept("all", &r->scores.all);
+    print_keeping("all", &r->scores.all);
 }
 
 static void print_lost_line(const report *r) {

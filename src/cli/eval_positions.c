@@ -24,23 +24,23 @@ static const cm_env *env_of(const report *r) { return &r->own->session->env; }
 static int simulations_of(const report *r) { return cm_agent_get_config(r->own->agent)->evaluation.num_simulations; }
 
 /* The 95 % interval of a share by E. B. Wilson (1927), which is sound near 0 and 1, too. */
-static void interval_of(const cm_kept *kept, double *low, double *high) {
-    const double z = 1.96, n = (double)kept->moves, p = (double)kept->kept / n;
+static void interval_of(const cm_value_keeping *keeping, double *low, double *high) {
+    const double z = 1.96, n = (double)keeping->moves, p = (double)keeping->keeping / n;
     const double middle = p + z * z / (2.0 * n), half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
     *low = (middle - half) / (1.0 + z * z / n);
     *high = (middle + half) / (1.0 + z * z / n);
 }
 
-static double share_of(const cm_kept *kept) {
-    return kept->moves > 0 ? (double)kept->kept / (double)kept->moves : (double)NAN;
+static double share_of(const cm_value_keeping *keeping) {
+    return keeping->moves > 0 ? (double)keeping->keeping / (double)keeping->moves : (double)NAN;
 }
 
 /* ---- JSON ---- */
 
-static void put_kept(cm_json_writer *json, const cm_kept *kept) {
-    cm_json_put_int(json, "positions", kept->moves);
-    cm_json_put_int(json, "kept", kept->kept);
-    cm_json_put_double(json, "share", share_of(kept));
+static void put_keeping(cm_json_writer *json, const cm_value_keeping *keeping) {
+    cm_json_put_int(json, "positions", keeping->moves);
+    cm_json_put_int(json, "kept", keeping->keeping);
+    cm_json_put_double(json, "share", share_of(keeping));
 }
 
 static void put_report(cm_json_writer *json, const report *r) {
@@ -48,21 +48,21 @@ static void put_report(cm_json_writer *json, const report *r) {
     double low, high;
     interval_of(&j->all, &low, &high);
     cm_json_begin_object(json, NULL);
-    put_kept(json, &j->all);
+    put_keeping(json, &j->all);
     cm_cli_put_interval(json, low, high);
     cm_json_begin_array(json, "phases");
     for (int p = 0; p < CM_PHASES; p++) {
         cm_json_begin_object(json, NULL);
         cm_json_put_int(json, "first_ply", cm_phase_first_ply(env_of(r), p));
         cm_json_put_int(json, "last_ply", cm_phase_first_ply(env_of(r), p + 1) - 1);
-        put_kept(json, &j->phase[p]);
+        put_keeping(json, &j->phase[p]);
         cm_json_end_object(json);
     }
     cm_json_end_array(json);
     cm_json_begin_object(json, "sources");
     for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
         cm_json_begin_object(json, cm_solved_source_names[i]);
-        put_kept(json, &r->score.source[i]);
+        put_keeping(json, &r->score.source[i]);
         cm_json_end_object(json);
     }
     cm_json_end_object(json);
@@ -82,9 +82,9 @@ static cm_status print_json(const report *r) {
 
 /* ---- text ---- */
 
-static void print_kept(const char *name, const cm_kept *kept) {
-    if (kept->moves > 0) {
-        printf("%-12s %9lld %6.1f%%\n", name, (long long)kept->moves, 100.0 * share_of(kept));
+static void print_keeping(const char *name, const cm_value_keeping *keeping) {
+    if (keeping->moves > 0) {
+        printf("%-12s %9lld %6.1f%%\n", name, (long long)keeping->moves, 100.0 * share_of(keeping));
     } else {
         printf("%-12s %9d %7s\n", name, 0, "-");
     }
@@ -107,13 +107,13 @@ static void print_text(const report *r) {
     for (int p = 0; p < CM_PHASES; p++) {
         snprintf(line, sizeof line, "%d-%d", cm_phase_first_ply(env_of(r), p),
                  cm_phase_first_ply(env_of(r), p + 1) - 1);
-        print_kept(line, &j->phase[p]);
+        print_keeping(line, &j->phase[p]);
     }
     for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
         snprintf(line, sizeof line, "from %s", cm_solved_source_names[i]);
-        print_kept(line, &r->score.source[i]);
+        print_keeping(line, &r->score.source[i]);
     }
-    print_kept("all", &j->all);
+    print_keeping("all", &j->all);
     printf("95 %% interval [%.1f, %.1f] %%\n", 100.0 * low, 100.0 * high);
 }
 

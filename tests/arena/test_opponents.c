@@ -267,8 +267,8 @@ START_TEST(exact_moves_keep_every_value) {
     ck_assert_int_eq(scored.all.moves, ours);
     ck_assert_int_eq(tally.games, 200);
     ck_assert_int_eq(tally.moves, ours);
-    ck_assert_int_eq(scored.all.kept, scored.all.moves);
-    ck_assert_int_eq(scored.all.kept_choices, scored.all.choices);
+    ck_assert_int_eq(scored.all.keeping, scored.all.moves);
+    ck_assert_int_eq(scored.all.keeping_choices, scored.all.choices);
     ck_assert_int_gt(scored.all.choices, 200);
     ck_assert_int_lt(scored.all.choices, scored.all.moves);
     close_seats(&s);
@@ -291,12 +291,12 @@ static void score_plainly(const cm_games *games, const cm_env *env, cm_move_scor
             for (int a = 0; a < env->spec.actions; a++) best = value[a] > best ? value[a] : best;
             for (int a = 0; a < env->spec.actions; a++) legal += value[a] > -2, keep += value[a] == best;
             if (k >= games->opening[i] && k % 2 == games->theirs[i]) {
-                cm_kept *parts[2] = {&out->all, &out->phase[3 * k / env->spec.max_plies]};
+                cm_value_keeping *parts[2] = {&out->all, &out->phase[3 * k / env->spec.max_plies]};
                 for (int p = 0; p < 2; p++) {
                     parts[p]->moves++;
-                    parts[p]->kept += value[action] == best;
+                    parts[p]->keeping += value[action] == best;
                     parts[p]->choices += legal >= 2 && keep < legal;
-                    parts[p]->kept_choices += legal >= 2 && keep < legal && value[action] == best;
+                    parts[p]->keeping_choices += legal >= 2 && keep < legal && value[action] == best;
                 }
             }
             expect_status(cm_env_step(env, state, action, &outcome));
@@ -321,7 +321,7 @@ START_TEST(scores_agree_with_the_solver_at_every_move) {
             cm_exact_destroy(exact);
             score_plainly(games, &s.env, &wanted);
             ck_assert_mem_eq(&scored, &wanted, sizeof wanted);
-            ck_assert_int_lt(scored.all.kept_choices, scored.all.choices);
+            ck_assert_int_lt(scored.all.keeping_choices, scored.all.choices);
             ck_assert_int_gt(scored.phase[0].moves, 0);
             close_seats(&s);
         }

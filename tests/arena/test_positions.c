@@ -197,12 +197,12 @@ START_TEST(player_is_scored_by_the_values_of_its_moves) {
     const cm_solved_score score = test_positions(&solved, &env, 2, 0);
     ck_assert_int_eq(score.scores.all.moves, 1000);
     ck_assert_int_eq(score.scores.all.choices, 1000);
-    ck_assert_int_eq(score.scores.all.kept, kept);
+    ck_assert_int_eq(score.scores.all.keeping, kept);
     ck_assert_int_eq(score.scores.phase[0].moves, 240);
-    ck_assert_int_eq(score.scores.phase[0].kept_choices, opening);
+    ck_assert_int_eq(score.scores.phase[0].keeping_choices, opening);
     ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].moves, 500);
-    ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].kept, random);
-    ck_assert_int_eq(score.source[CM_SOLVED_GAMES].kept, kept - random);
+    ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].keeping, random);
+    ck_assert_int_eq(score.source[CM_SOLVED_GAMES].keeping, kept - random);
     cm_solved_free(&solved);
 }
 END_TEST
@@ -230,7 +230,7 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
     }
     ck_assert_int_eq(tally.games, 60);
     ck_assert_int_eq(score.scores.all.moves, 60);
-    ck_assert_int_eq(score.scores.all.kept, kept);
+    ck_assert_int_eq(score.scores.all.keeping, kept);
     cm_player_destroy(&player->base);
     cm_pool_destroy(pool);
     cm_solved_free(&solved);
@@ -243,8 +243,8 @@ START_TEST(threads_do_not_change_a_score_and_chance_keeps_two_fifths) {
     read_connect4(&env, &solved);
     const cm_solved_score one = test_positions(&solved, &env, 1, 1), three = test_positions(&solved, &env, 3, 1);
     ck_assert_mem_eq(&one, &three, sizeof one);
-    ck_assert_int_gt(one.scores.all.kept, 350);
-    ck_assert_int_lt(one.scores.all.kept, 470);
+    ck_assert_int_gt(one.scores.all.keeping, 350);
+    ck_assert_int_lt(one.scores.all.keeping, 470);
     cm_solved_free(&solved);
 }
 END_TEST
@@ -256,7 +256,7 @@ START_TEST(exact_player_keeps_everything) {
     expect_status(cm_solved_create(&s.env, 12, &solved));
     expect_status(collect(&s, CM_SOLVED_GAMES, play(&s, 3, 0), &solved));
     const cm_solved_score score = test_positions(&solved, &s.env, 2, 2);
-    ck_assert_int_eq(score.scores.all.kept, 12);
+    ck_assert_int_eq(score.scores.all.keeping, 12);
     ck_assert_int_eq(score.source[CM_SOLVED_RANDOM].moves, 0);
     cm_solved_free(&solved);
     close_seats(&s);
