@@ -23,6 +23,8 @@ extern "C" {
 /* ---- options -------------------------------------------------------------------------------------------------------
  */
 
+typedef struct cm_python_env cm_python_env; /* env/python_internal.h */
+
 /* What a user may choose about an environment. 0 (numbers) and NaN (reset bounds) mean the environment's own default;
  * cm_env_open fills in what it took. Options that a row does not list in `options` are ignored. */
 typedef struct cm_env_params {
@@ -41,7 +43,7 @@ typedef struct cm_env_params {
     bool together;            /* in Python: all episodes are played by one process, as a trial wants it    */
     bool fresh;               /* in Python: each episode is played by an object of its own                 */
     double timeout;           /* seconds that a call of an environment in Python may take, 0: any; 60           */
-    int python;               /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
+    cm_python_env *python;    /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
 } cm_env_params;
 
 /* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_option_list. */

@@ -8,6 +8,7 @@
 #include "core/module.h"
 #include "core/nearest.h"
 #include "env/python.h"
+#include "env/python_internal.h"
 
 static const cm_module_about about = {.build = "cc -shared -fPIC",
                                       .needs = "docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, "
@@ -25,6 +26,10 @@ static size_t stem_of(const char *name) {
 }
 
 bool cm_env_is_library(const char *name) { return !cm_env_is_python(name) && (strchr(name, '/') || stem_of(name) > 0); }
+
+bool cm_env_is_file(const char *name) {
+    return cm_env_is_library(name) || (cm_env_is_python(name) && !cm_python_is_registered(name));
+}
 
 static int is_library_file(const struct dirent *entry) { return stem_of(entry->d_name) > 0; }
 static const char *stem_at(const void *entries, int i) { return ((struct dirent *const *)entries)[i]->d_name; }

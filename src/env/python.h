@@ -22,7 +22,8 @@ bool cm_env_is_python(const char *name);
  * processes, up to one per processor, start as they are needed; all end with this one. `timeout`: as in cm_env_params,
  * of the start. Errors: CM_ERR_INPUT says what it lacks, why its process has ended, or that 16 others are open; within
  * five seconds the same name gives the same error again. */
-cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, int *python) CM_MUST_USE;
+cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def,
+                             cm_python_env **python) CM_MUST_USE;
 
 /* Warns, once of each, that an environment in Python has no limit on the steps of an episode of its own, so that one of
  * 10,000 is taken. Nothing for others, and where `max_steps` of the options (env/env.h) is not 0. */

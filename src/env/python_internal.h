@@ -1,5 +1,5 @@
-/* What the files of environments in Python share: python.c (names, and how they are opened), python_row.c (the row: a
- * state and what is read of it) and python_talk.c (what the processes that play are asked for). */
+/* What the files of environments in Python share: python.c (names), python_host.c (what is open), python_row.c (the
+ * row: a state and what is read of it) and python_talk.c (what the processes that play are asked for). */
 #ifndef CM_ENV_PYTHON_INTERNAL_H
 #define CM_ENV_PYTHON_INTERNAL_H
 
@@ -11,8 +11,8 @@
 
 enum { CM_PYTHON_WORKERS = 64 };
 
-/* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
-typedef struct cm_python_env {
+/* Of one name: what it is and the processes that play it. */
+struct cm_python_env {
     char path[512], name[32], *description; /* what the first process says of it */
     cm_env_def def;
     cm_python_spec said;
@@ -24,7 +24,7 @@ typedef struct cm_python_env {
     int workers;                          /* at most */
     char failed[512];                     /* the first error of a step, of all threads */
     cm_status status;
-} cm_python_env;
+};
 
 /* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
  * behind them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
@@ -38,7 +38,14 @@ typedef struct cm_python_state {
 } cm_python_state;
 
 /* Of the row that the parameters are for; never NULL. */
-cm_python_env *cm_python_env_of(const cm_env_params *params);
+static inline cm_python_env *cm_python_env_of(const cm_env_params *params) { return params->python; }
+
+/* Of "gymnasium:...". */
+bool cm_python_is_registered(const char *name);
+
+/* "LunarLander-v3" of "gymnasium:LunarLander-v3", "Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5", "grid" of "./grid.py".
+ */
+void cm_python_name(const char *path, char *out, size_t size);
 
 /* Makes def of what is said. */
 void cm_python_row_make(cm_python_env *e);

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/cpu.h"
 #include "env/python_env.h"
+#include "env/python_host.h"
 
 #define CORRIDOR "docs/examples/environment_corridor.py"
 
@@ -400,6 +401,55 @@ START_TEST(what_fails_is_not_started_again_at_once) {
 }
 END_TEST
 
+/* The number in a file. */
+static int number_in(const char *name) {
+    char path[CM_TEST_PATH + 64], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    must_equal(cm_file_read(path, 64, &text, &size), CM_OK);
+    const int number = atoi(text);
+    free(text);
+    return number;
+}
+
+START_TEST(a_host_owns_the_processes_of_what_it_has_opened) {
+    static const char text[] = "import os\nopen(__file__ + '.pid', 'w').write(str(os.getpid()))\n"
+                               "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]\n"
+                               "  def step(s, a): return [0.0], 0.0, False\n";
+    cm_python_host *host, *other;
+    cm_python_env *env, *same, *elsewhere;
+    const char *path = write_text("owned.py", text);
+    must_equal(cm_python_host_create(&host), CM_OK);
+    must_equal(cm_python_host_create(&other), CM_OK);
+    must_msg(cm_python_host_open(host, path, 60.0, &env) == CM_OK, "%s", cm_error_message());
+    const int process = number_in("owned.py.pid");
+    must_equal(cm_python_host_open(host, path, 60.0, &same), CM_OK);
+    must(same == env && number_in("owned.py.pid") == process);
+    must_equal(cm_python_host_open(other, path, 60.0, &elsewhere), CM_OK);
+    const int its = number_in("owned.py.pid");
+    must(elsewhere != env && its != process);
+    cm_python_host_destroy(host);
+    must(kill(process, 0) != 0 && kill(its, 0) == 0);
+    cm_python_host_destroy(other);
+    must(kill(its, 0) != 0);
+}
+END_TEST
+
+/* What one could not open another one tries for itself. */
+START_TEST(a_host_remembers_its_own_failures) {
+    cm_python_env *env;
+    const char *path =
+        write_text("own.py", "with open(__file__ + '.count', 'a') as file: file.write('1')\nraise OSError\n");
+    for (int i = 0; i < 2; i++) {
+        cm_python_host *host;
+        must_equal(cm_python_host_create(&host), CM_OK);
+        for (int again = 0; again < 3; again++) must_equal(cm_python_host_open(host, path, 60.0, &env), CM_ERR_INPUT);
+        cm_python_host_destroy(host);
+    }
+    must_equal(number_in("own.py.count"), 11);
+}
+END_TEST
+
 START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
     expect_tried("raises.py", "return [1 / a], 0.0, False",
                  "raises: its step raises ZeroDivisionError: division by zero (raises.py:6)");
@@ -791,6 +841,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_call_that_hangs_is_given_up_and_its_process_ended);
     tcase_add_test(tcase, a_close_that_hangs_is_named);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
+    tcase_add_test(tcase, a_host_owns_the_processes_of_what_it_has_opened);
+    tcase_add_test(tcase, a_host_remembers_its_own_failures);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, what_an_environment_prints_is_held_back_to_a_line_a_second_with_a_count);
