@@ -11,7 +11,7 @@ extern "C" {
 typedef enum cm_temperature_schedule { CM_TEMPERATURE_CONSTANT, CM_TEMPERATURE_STAIRS } cm_temperature_schedule;
 
 typedef struct cm_agent_options {
-    bool collect;                   /* self-play; false: nobody acts, only games of an old run are learnt from */
+    bool collect;                   /* self-play; false: offline, from the games of an old run */
     int steps_per_iteration;        /* steps of every environment between two rounds of learning */
     double temperature;             /* actions are drawn from visits^(1/temperature); 0: the most visited */
     int temperature_schedule;       /* cm_temperature_schedule: x 1, 0.5, 0.25 for < 50 %, < 75 %, rest of the run */

@@ -111,7 +111,7 @@ static void list_metrics(cm_text *text) {
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
     {"--metric", "KEY", "A number of metrics.jsonl, such as value_loss, in place of the returns; may be repeated."},
-    {"--over", "KEY", "What goes to the right: " CM_CURVES_OVER(", ") "; updates where nobody acts."},
+    {"--over", "KEY", "What goes to the right: " CM_CURVES_OVER(", ") "; updates where a run is offline."},
     {"--svg", "FILE", "Write a picture instead of drawing in the terminal."},
     {"--table", NULL, "Print the numbers as a table in Markdown."},
     {"--columns", "N", "Width in characters; that of the terminal."},

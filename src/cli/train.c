@@ -420,7 +420,7 @@ const cm_command cm_command_train = {
                "share of processors and memory: where one ends the next begins on its share, and those that run keep "
                "theirs; on a GPU, or with --trace, one after another. Ctrl-Z stops all, and they go on together. Every "
                "run is the one that its seed gives alone.\n\n"
-               "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for "
+               "--set collect=false is offline reinforcement learning, from the games of --replay-from alone, for "
                "--updates N.",
     .list = list_resumable,
     .flags = flags,

@@ -114,7 +114,7 @@ static void apply_policy(cm_config *config, cm_configuration *c) {
     FOLLOW(config, "policy", "num_unroll_steps", c->replay.num_unroll_steps, 0, "policy alphazero");
 }
 
-/* Nobody acts: the run ends by updates, and policies are reanalysed where searches can begin at observations. */
+/* Offline: the run ends by updates, and policies are reanalysed where searches can begin at observations. */
 static void apply_collect(cm_config *config, cm_configuration *c) {
     if (c->agent.collect) return;
     FOLLOW(config, "collect", "env_steps", c->run.env_steps, 0, "collect false");
@@ -124,7 +124,7 @@ static void apply_collect(cm_config *config, cm_configuration *c) {
     FOLLOW(config, "collect", "reanalyse_ratio", c->agent.reanalyse_ratio, 1.0, "collect false");
 }
 
-/* Where nobody acts, evaluations come after as many updates as acting so many steps would bring. */
+/* Offline, evaluations come after as many updates as acting so many steps would bring. */
 static void apply_evaluation(cm_config *config, cm_configuration *c) {
     cm_run_options *run = &c->run;
     if (c->agent.collect || run->evaluation_interval == 0) return;
@@ -175,7 +175,7 @@ static cm_status check_rules(const cm_config *config, const cm_configuration *c)
 
 /* --- keys without effect, for reasons that their own module does not know --- */
 
-static bool acts_not(const cm_configuration *c) { return !c->agent.collect; }
+static bool is_offline(const cm_configuration *c) { return !c->agent.collect; }
 static bool has_no_dynamics(const cm_configuration *c) { return c->mcts.policy == CM_MCTS_ALPHAZERO; }
 static bool is_gumbel(const cm_configuration *c) { return cm_mcts_is_gumbel(&c->mcts); }
 static bool has_no_chance(const cm_configuration *c) { return c->mcts.policy != CM_MCTS_STOCHASTIC_MUZERO; }
@@ -187,8 +187,8 @@ static const struct {
     const char *why, *leader; /* of a key with less precedence than the leader, as one of a file, it is not said */
     const char *keys[10];
 } idle[] = {
-    {acts_not,
-     "nobody acts (collect is false)",
+    {is_offline,
+     "the run is offline (collect is false)",
      "collect",
      {"temperature", "temperature_schedule", "temperature_threshold", "overlap", "random_move_probability",
       "min_memory_steps", "min_memory_size", "min_memory_pct"}},

@@ -4,7 +4,7 @@
  *
  * How much is learnt is counted, never timed: after each round of acting the learner is told how many new steps and
  * episodes there are, and makes the number of updates that the options say (updates_per_iteration, replay_ratio, or one
- * per train_frequency finished episodes). Where nobody acts every iteration makes the same number
+ * per train_frequency finished episodes). Offline every iteration makes the same number
  * (cm_run_learner_round).
  */
 #ifndef CM_RUN_LEARNER_H
@@ -80,7 +80,7 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
 /* Steps of all environments in an iteration. */
 double cm_run_learner_iteration_steps(const cm_configuration *configuration);
 
-/* Updates of an iteration in which nobody acts: as many as acting would bring, 1 at least. */
+/* Updates of an offline iteration: as many as acting would bring, 1 at least. */
 int64_t cm_run_learner_round(const cm_configuration *configuration);
 
 /* Updates per new step of all environments; 0 where finished episodes decide (train_frequency). */

@@ -20,7 +20,7 @@ extern "C" {
 typedef struct cm_metrics {
     int64_t iteration, env_steps, updates, episodes;     /* since the start of the run                             */
     double seconds;                                      /* of acting, learning and evaluating, all sessions       */
-    double env_steps_per_second, simulations_per_second; /* of this iteration; NAN where nobody acts               */
+    double env_steps_per_second, simulations_per_second; /* of this iteration; NAN offline                         */
     double updates_per_second;                           /* of this iteration                                      */
     double mean_return, mean_length;                     /* of recent episodes                                     */
     double total_loss, loss[CM_LOSSES], entropy;         /* mean of the updates; names of losses: losses.def       */

@@ -114,7 +114,7 @@ static void add_part(part *parts, int *count, int importance, const char *format
 
 static bool somebody_acts(const cm_metrics *m) { return isfinite(m->env_steps_per_second); }
 
-/* That of recent episodes; where nobody acts, of the last evaluation. */
+/* That of recent episodes; offline, of the last evaluation. */
 static double return_of(const cm_metrics *m, const double *history, int n) {
     if (somebody_acts(m)) return m->mean_return;
     return n > 0 ? history[n - 1] : (double)NAN;

@@ -2,7 +2,7 @@
  * if asked for, nothing if asked for.
  *
  * The line holds iteration, environment steps and their rate, simulations/s, updates/s, mean return of recent episodes
- * with a sparkline, losses and the time left; where nobody acts updates and the return of the last evaluation. On a
+ * with a sparkline, losses and the time left; offline updates and the return of the last evaluation. On a
  * narrow terminal the less important parts are left out, so that it never wraps. Log lines of core/log.h pass through
  * while a progress is alive: the line steps aside for them.
  */
@@ -80,7 +80,7 @@ const char *cm_format_end(const char *text, int most);
 void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size_t size);
 
 /* The line itself, at most `columns` characters wide. `history` [n] holds returns, oldest first; of evaluations where
- * nobody acts, which is where there is no env_steps_per_second. */
+ * the run is offline, which is where there is no env_steps_per_second. */
 void cm_format_progress(const cm_metrics *metrics, const double *history, int n, double share,
                         const cm_progress_style *style, char *out, size_t size);
 

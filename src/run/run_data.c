@@ -7,7 +7,7 @@
  *
  * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
  * ranks as have saved take back their own, bit for bit. Another number of ranks deals: environments go by their
- * numbers, segments by replay/deal.h. Where nobody acts there are no environments.
+ * numbers, segments by replay/deal.h. An offline run has no environments.
  */
 #include <stdio.h>
 #include <stdlib.h>

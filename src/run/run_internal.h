@@ -37,7 +37,7 @@ struct cm_run {
     cm_patient *patient;                             /* on which environments are played: their code may hang */
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
-    cm_actor *actor;                           /* NULL: nobody acts */
+    cm_actor *actor;                           /* NULL: offline */
     cm_evaluation report;                      /* that the run ends with */
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_checkpoint_store *store;

@@ -216,7 +216,7 @@ static cm_status open_metrics(cm_run *run) {
     return cm_metrics_open(&run->metrics, &run->directory.dir, "metrics.jsonl", run->state.metrics_bytes, last);
 }
 
-/* Where nobody acts the games are those that the run begins with; every rank draws from a share of its own. */
+/* Offline the games are those that the run begins with; every rank draws from a share of its own. */
 static cm_status check_games(const cm_run *run) {
     cm_comm *comm = run->session->comm;
     cm_replay_counts counts;
@@ -225,8 +225,9 @@ static cm_status check_games(const cm_run *run) {
     if (cm_run_collects(run)) return CM_OK;
     CM_TRY(comm->all_reduce_double(comm, &shares, 1));
     if (shares == 0.0)
-        return cm_fail(CM_ERR_INPUT, "Self-Play.collect: nobody acts, and there are no games to learn from: begin with "
-                                     "those of a run, --replay-from DIR");
+        return cm_fail(CM_ERR_INPUT,
+                       "Self-Play.collect: the run is offline, and there are no games to learn from: begin with "
+                       "those of a run, --replay-from DIR");
     if (shares < comm->size)
         return cm_fail(CM_ERR_INPUT, "--num-devices: the games suffice for %.0f of %d ranks", shares, comm->size);
     return CM_OK;

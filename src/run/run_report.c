@@ -179,7 +179,7 @@ static const char *against(const cm_run *run, char out[CM_OPTION_TEXT + 16]) {
     return out;
 }
 
-/* How far a run has come, in what it goes by: "5120 steps"; where nobody acts "640 updates". */
+/* How far a run has come, in what it goes by: "5120 steps"; offline "640 updates". */
 static void format_time(const cm_run *run, char out[32]) {
     const bool acts = cm_run_collects(run);
     const int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));

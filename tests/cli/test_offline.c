@@ -1,4 +1,4 @@
-/* Runs in which nobody acts: they learn from the games of another run alone. */
+/* Offline runs: they learn from the games of another run alone. */
 #include <check.h>
 #include <signal.h>
 
@@ -145,20 +145,19 @@ START_TEST(what_cannot_be_learnt_from_is_refused_in_one_line) {
     expect_refusal("train --quiet --run no --set collect=false --updates 9",
                    "begin with those of a run, --replay-from DIR");
     expect_refusal("train --quiet --run no --replay-from old --set collect=false",
-                   "--set: Self-Play.collect: nobody acts, so that no steps end the run: set updates or time_limit");
+                   "--set: Self-Play.collect: no steps end an offline run: set updates or time_limit");
     expect_refusal("train --quiet --run no --replay-from old --set collect=false --env-steps 64",
-                   "--env-steps: Training.env_steps: nobody acts in this run");
+                   "--env-steps: Training.env_steps: the run is offline");
     expect_refusal("train --quiet --resume off --set collect=true", "Self-Play.collect cannot change on resume");
-    expect_refusal("train --quiet --resume off --env-steps 64",
-                   "--env-steps: Training.env_steps: nobody acts in this run");
+    expect_refusal("train --quiet --resume off --env-steps 64", "--env-steps: Training.env_steps: the run is offline");
 }
 END_TEST
 
 /* Those that a file sets for acting are passed over. */
 START_TEST(keys_of_acting_that_are_given_with_it_are_warned_of) {
     expect_ok("train --quiet --run warned --set temperature=0.5 --set overlap=on" OFFLINE " --updates 1");
-    expect_in(result.err, "--set: Self-Play.temperature has no effect: nobody acts (collect is false)");
-    expect_in(result.err, "--set: Training.overlap has no effect: nobody acts (collect is false)");
+    expect_in(result.err, "--set: Self-Play.temperature has no effect: the run is offline (collect is false)");
+    expect_in(result.err, "--set: Training.overlap has no effect: the run is offline (collect is false)");
 }
 END_TEST
 
