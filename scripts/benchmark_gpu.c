@@ -119,11 +119,11 @@ static cm_status open_product(setup *s, int size, cm_mirror *memory, cm_call *ca
     call->t[CM_T_dense_x] = cm_tensor_2d(at, CM_F32, size, size);
     call->t[CM_T_dense_weight] = cm_tensor_2d(at + square, CM_F32, size, size);
     call->t[CM_T_dense_y] = cm_tensor_2d(at + 2 * square, CM_F32, size, size);
-    if (s->session->compute == CM_F32 || !s->session->backend->kind->narrow) return cm_call_eager(s->stream, call);
-    call->t[CM_T_dense_narrow_x] = cm_tensor_2d(at + 3 * square, s->session->compute, size, size);
+    if (s->session->compute == CM_F32 || !s->session->backend->kind->takes_half) return cm_call_eager(s->stream, call);
+    call->t[CM_T_dense_half_x] = cm_tensor_2d(at + 3 * square, s->session->compute, size, size);
     CM_TRY(cm_call_eager(s->stream, call));
-    call->t[CM_T_dense_x] = call->t[CM_T_dense_narrow_x];
-    call->t[CM_T_dense_narrow_x] = (cm_tensor){0};
+    call->t[CM_T_dense_x] = call->t[CM_T_dense_half_x];
+    call->t[CM_T_dense_half_x] = (cm_tensor){0};
     return cm_call_eager(s->stream, call);
 }
 

@@ -40,7 +40,7 @@ backend/cuda/ops/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->
 backend/cuda/ops/elementwise.h|scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
 backend/cuda/ops/elementwise.h|*cm_at(&k->a, at) * slope|slope
 backend/cuda/ops/rows.h|rows->data[row * rows->stride + column] = |rows->data[row + column] = 
-backend/cuda/ops/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
+backend/cuda/ops/rows.h|cm_to_half(value, rows->type)|cm_to_half(value, CM_BF16)
 backend/cuda/ops/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
 backend/cuda/ops/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/ops/layer_norm.h|k->shift[first + at]|k->shift[first + i]
@@ -95,7 +95,7 @@ backend/cuda/ops/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
 backend/cuda/ops/shape.h|cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR)|cm_four_at(cm_row(&k->x, row) + at.column)
 backend/cuda/ops/shape.h|if (cm_is_known(k, row)) *(cm_four *)|if (row >= 0) *(cm_four *)
 backend/cuda/ops/dense.h|k->fours && first + CM_EIGHT <= k->n|k->fours
-backend/cuda/ops/dense.h|? cm_narrow(x[i], k->type) : 0|? cm_narrow(x[i], CM_BF16) : 0
+backend/cuda/ops/dense.h|? cm_to_half(x[i], k->type) : 0|? cm_to_half(x[i], CM_BF16) : 0
 backend/cuda/ops/softmax.h|return cm_lanes_max(lanes, most)|return most + 0.0f * cm_lanes_max(lanes, most)
 backend/cuda/ops/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
 backend/cuda/ops/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
@@ -128,7 +128,7 @@ backend/cuda/ops/optimizer.h|if (place.column < copy->columns)|if (place.column 
 backend/cuda/ops/optimizer.h|place.row * copy->stride|place.row * copy->step
 backend/cuda/ops/optimizer.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
 backend/cuda/ops/optimizer.h|copy++) item -= copy->cells|copy++) item -= copy->count
-backend/cuda/ops/optimizer.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
+backend/cuda/ops/optimizer.h|cm_to_half(value, copy->type)|cm_to_half(value, CM_BF16)
 backend/cuda/ops/optimizer.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 backend/formulas.h|sqrt(squares) / scale|squares / scale
 backend/formulas.h|sqrt(squares) / scale|sqrt(squares)
@@ -148,8 +148,8 @@ backend/cuda/ops/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_cor
 backend/cuda/ops/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/ops/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-backend/cuda/ops/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
-backend/cuda/ops/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
+backend/cuda/ops/dense.h|k->from[at.row * k->half|k->from[at.row * k->n
+backend/cuda/ops/dense.h|k->to[at.row * k->half|k->to[at.row * k->columns
 backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|b + j < chunk.end
 backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|e.column == at.row
 backend/cuda/ops/dense.h|k->action[b + j < chunk.end ? b + j : b]|k->action[b]
@@ -161,13 +161,13 @@ backend/cuda/ops/dense.h|column)[e->column]|column)[0]
 backend/cuda/ops/dense.h|k->action[row] : -1|k->action[0] : -1
 backend/cuda/ops/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
 backend/cuda/ops/dense.h|at.column], k->type) :|at.column], CM_BF16) :
-backend/cuda/ops/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
+backend/cuda/ops/dense.h|cm_to_half(*cm_at(&k->x, at), k->type)|cm_to_half(*cm_at(&k->x, at), CM_BF16)
 backend/cuda/fused/row_product.h|low + 8 * s->x.stride|low
 backend/cuda/fused/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
 backend/cuda/fused/row_product.h|l->weight.row + 8 * l->q|l->weight.row + 4 * l->q
 backend/cuda/fused/row_lane.h|output < n ? output : n - 1|output < n - 1 ? output : 0
 backend/cuda/fused/row_lane.h|if (at + i < k) four.v[i]|four.v[i]
-backend/cuda/fused/row_product.h|narrow = {l->g + second|narrow = {l->g + product * 8
+backend/cuda/fused/row_product.h|paired = {l->g + second|paired = {l->g + product * 8
 backend/cuda/fused/row_product.h|wide = {column + second|wide = {column + product * 8
 backend/cuda/fused/row_product.h|o + product * 8 + l->g}|o + second + l->g}
 backend/cuda/fused/row_product.h|2 * l->q + i % 2 + i / 2 * 8 : l->g|2 * l->q + i / 2 * 8 : l->g
@@ -234,7 +234,7 @@ backend/cuda/fused/row_kernel.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.
 backend/cuda/fused/row_kernel.h|if (i > 0) cm_lanes_sync(&block);|
 backend/cuda/fused/row_kernel.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
 backend/cuda/fused/row_kernel.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
-backend/cuda/fused/row_kernel.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
+backend/cuda/fused/row_kernel.h|k.half_x = cm_row_half(s, t, &s->half_x, row)|k.half_x = cm_row_half(s, t, &s->half, row)
 backend/cuda/fused/row_kernel.h|k.scale = s->number|k.scale = 1.0f
 backend/cuda/fused/row_kernel.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
 backend/cuda/fused/row_kernel.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;

@@ -152,7 +152,7 @@ void cm_event_destroy(cm_event *event) {
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {
     CM_TRY(cm_call_check(call));
     const cm_backend_class *kind = stream->backend->kind;
-    if (cm_call_is_narrow(call) && !kind->narrow)
+    if (cm_call_is_half(call) && !kind->takes_half)
         return cm_fail(CM_ERR_INPUT, "%s: backend %s takes no tensors of 16 bits", cm_op_name(call->op), kind->name);
     if (!kind->run[call->op])
         return cm_fail(CM_ERR_ABSENT, "backend %s has no operation %s", kind->name, cm_op_name(call->op));

@@ -156,7 +156,7 @@ typedef struct cm_backend_class {
     cm_op_run run[CM_OP_COUNT];                  /* NULL: this backend lacks the operation */
     cm_status (*open)(cm_backend *backend);      /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);          /* frees backend->state */
-    bool narrow;                                 /* takes tensors of 16 bits (ops.def) */
+    bool takes_half;                             /* takes tensors of 16 bits (ops.def) */
     int branches;                                /* side streams, at most CM_CALL_BRANCHES (cm_call.branch) */
     size_t stream_bytes;                         /* of the device that a stream of calls takes for itself */
     cm_status (*stream_open)(cm_stream *stream); /* fills stream->state */

@@ -10,12 +10,12 @@ cm_status cm_check_refuse(const cm_call *call, int tensor, const char *what) {
                    shape, what);
 }
 
-static bool is_narrow(const cm_call *call, int i) {
+static bool is_half(const cm_call *call, int i) {
     return call->t[i].dtype == call->attr.compute && call->attr.compute != CM_F32;
 }
 
 /* Whether a tensor may be of 16 bits where others are float32 (ops.def). */
-static bool may_be_narrow(const cm_call *call, int i) {
+static bool may_be_half(const cm_call *call, int i) {
     const bool planes = call->t[i].ndim == 4 && call->t[i].dim[3] % 8 == 0;
     switch (call->op) {
     case CM_OP_dense: return i == CM_T_dense_x;
@@ -28,14 +28,14 @@ static bool may_be_narrow(const cm_call *call, int i) {
     case CM_OP_batch_norm_inference:
         return planes && (i == CM_T_batch_norm_inference_x ||
                           ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
-                           is_narrow(call, CM_T_batch_norm_inference_x)));
+                           is_half(call, CM_T_batch_norm_inference_x)));
     default: return false;
     }
 }
 
-bool cm_call_is_narrow(const cm_call *call) {
+bool cm_call_is_half(const cm_call *call) {
     for (int i = 0; i < CM_CALL_TENSORS; i++)
-        if (call->t[i].data && is_narrow(call, i)) return true;
+        if (call->t[i].data && is_half(call, i)) return true;
     return false;
 }
 
@@ -57,7 +57,7 @@ static cm_status check_tensor(const cm_call *call, int i) {
     if (dtype == CM_BF16) dtype = call->attr.compute;
     if (dtype == CM_F32 && cm_op_tensor_dtype(call->op, i) == CM_BF16)
         return cm_check_refuse(call, i, "attr.compute must be bfloat16 or float16");
-    if (t->dtype != dtype && !(is_narrow(call, i) && may_be_narrow(call, i))) {
+    if (t->dtype != dtype && !(is_half(call, i) && may_be_half(call, i))) {
         char what[32];
         snprintf(what, sizeof what, "it must be %s", cm_dtype_name(dtype));
         return cm_check_refuse(call, i, what);

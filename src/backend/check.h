@@ -13,7 +13,7 @@ extern "C" {
 cm_status cm_call_check(const cm_call *call) CM_MUST_USE;
 
 /* Whether a tensor of a call that was checked is of 16 bits (ops.def). */
-bool cm_call_is_narrow(const cm_call *call);
+bool cm_call_is_half(const cm_call *call);
 
 #ifdef __cplusplus
 }

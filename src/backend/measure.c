@@ -183,7 +183,7 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
     measure *m = (*out)->state;
     m->kind = measure_class;
     m->kind.search_kernels = of->kind->search_kernels;
-    m->kind.narrow = of->kind->narrow;
+    m->kind.takes_half = of->kind->takes_half;
     m->kind.branches = of->kind->branches;
     m->kind.stream_bytes = of->kind->stream_bytes;
     m->kind.workspace = of->kind->workspace;

@@ -60,13 +60,13 @@ static void fill_repeating(float *out, size_t n) {
     for (size_t i = period; i < n; i++) out[i] = out[i - period];
 }
 
-/* Where x may be of 16 bits the product reads it as such, from `narrow`: nothing but products is timed then. */
-static cm_status prepare_product(const matmul *m, cm_stream *stream, cm_call *c, float *narrow) {
-    if (m->bench->compute == CM_F32 || !m->bench->backend->kind->narrow) return cm_call_prepare(stream, c);
-    c->t[CM_T_dense_narrow_x] = cm_tensor_2d(narrow, m->bench->compute, m->rows, m->width);
+/* Where x may be of 16 bits the product reads it as such, from `half`: nothing but products is timed then. */
+static cm_status prepare_product(const matmul *m, cm_stream *stream, cm_call *c, float *half) {
+    if (m->bench->compute == CM_F32 || !m->bench->backend->kind->takes_half) return cm_call_prepare(stream, c);
+    c->t[CM_T_dense_half_x] = cm_tensor_2d(half, m->bench->compute, m->rows, m->width);
     CM_TRY(cm_call_eager(stream, c));
-    c->t[CM_T_dense_x] = c->t[CM_T_dense_narrow_x];
-    c->t[CM_T_dense_narrow_x] = (cm_tensor){0};
+    c->t[CM_T_dense_x] = c->t[CM_T_dense_half_x];
+    c->t[CM_T_dense_half_x] = (cm_tensor){0};
     return cm_call_prepare(stream, c);
 }
 

@@ -105,7 +105,7 @@ static CM_HD inline float cm_f16_to_float(uint16_t h) {
 }
 
 /* The 16-bit type `type`, CM_BF16 or CM_F16 <-> float32. */
-static CM_HD inline uint16_t cm_narrow(float x, cm_dtype type) {
+static CM_HD inline uint16_t cm_to_half(float x, cm_dtype type) {
     return type == CM_F16 ? cm_f16_from_float(x) : cm_bf16_from_float(x);
 }
 static CM_HD inline float cm_widen(uint16_t h, cm_dtype type) {
@@ -114,7 +114,7 @@ static CM_HD inline float cm_widen(uint16_t h, cm_dtype type) {
 
 /* x as matrix products in `type` read it. */
 static CM_HD inline float cm_rounded(float x, cm_dtype type) {
-    return type == CM_F32 ? x : cm_widen(cm_narrow(x, type), type);
+    return type == CM_F32 ? x : cm_widen(cm_to_half(x, type), type);
 }
 
 #ifdef __cplusplus

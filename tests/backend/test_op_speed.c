@@ -88,10 +88,10 @@ typedef struct timed {
     bool bare; /* of dense: without bias and action, and x of 16 bits where products are: nothing else is timed */
 } timed;
 
-static void make_narrow(op_place *place) {
+static void make_half(op_place *place) {
     ck_assert_msg(cm_call_eager(bench.stream, &place->call) == CM_OK, "%s", cm_error_message());
-    place->call.t[CM_T_dense_x] = place->call.t[CM_T_dense_narrow_x];
-    place->call.t[CM_T_dense_narrow_x].data = NULL;
+    place->call.t[CM_T_dense_x] = place->call.t[CM_T_dense_half_x];
+    place->call.t[CM_T_dense_half_x].data = NULL;
 }
 
 /* What a call reads and writes: of a table of rows only those that it takes. */
@@ -107,13 +107,13 @@ static double bytes_of(const cm_call *call) {
 }
 
 static double time_of(const timed *t, cm_dtype compute, double *bytes) {
-    const bool narrow = t->bare && compute != CM_F32 && bench.backend->kind->narrow;
-    const op_variant variant = {.absent = t->bare ? -2 : -1, .narrow = narrow, .compute = compute, .seed = 1};
+    const bool half = t->bare && compute != CM_F32 && bench.backend->kind->takes_half;
+    const op_variant variant = {.absent = t->bare ? -2 : -1, .half = half, .compute = compute, .seed = 1};
     op_run run;
     op_place place;
     op_run_make(&run, &t->row, t->op, variant);
     op_place_make(&place, bench.stream, &run);
-    if (narrow) make_narrow(&place);
+    if (half) make_half(&place);
     double seconds = seconds_of(&place);
     *bytes = bytes_of(&run.call);
     op_place_free(&place);

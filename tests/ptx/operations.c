@@ -89,7 +89,7 @@ static double high_half(double x) {
     return value.f64;
 }
 
-static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_narrow(x, type); }
+static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_to_half(x, type); }
 
 /* ---- functions ---- */
 

@@ -73,9 +73,9 @@ static void write_factors(int n, cm_dtype type) {
     uint16_t *a = (uint16_t *)words, *b = a + ROWS * DEPTH;
     for (int k = 0; k < DEPTH; k++) {
         for (int row = 0; row < ROWS; row++)
-            a[row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8] = cm_narrow(a_at(row, k), type);
+            a[row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8] = cm_to_half(a_at(row, k), type);
         for (int column = 0; column < n; column++)
-            b[k / 8 * n * 8 + column * 8 + k % 8] = cm_narrow(b_at(k, column), type);
+            b[k / 8 * n * 8 + column * 8 + k % 8] = cm_to_half(b_at(k, column), type);
     }
 }
 

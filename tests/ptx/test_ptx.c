@@ -201,7 +201,7 @@ static float b_at(int k, int column) { return (float)((k * 5 + column * 2) % 13 
 static float c_at(int row, int column) { return (float)(row * 8 + column); }
 
 static uint32_t pair(float low, float high, cm_dtype type) {
-    return (uint32_t)cm_narrow(high, type) << 16 | cm_narrow(low, type);
+    return (uint32_t)cm_to_half(high, type) << 16 | cm_to_half(low, type);
 }
 
 static void write_fragments(cm_dtype type) {

@@ -376,5 +376,5 @@ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[
 
 uint32_t cm_lanes_pair(float low, float high, bool bfloat) {
     const cm_dtype type = bfloat ? CM_BF16 : CM_F16;
-    return (uint32_t)cm_narrow(high, type) << 16 | cm_narrow(low, type);
+    return (uint32_t)cm_to_half(high, type) << 16 | cm_to_half(low, type);
 }

@@ -92,12 +92,12 @@ static void assert_outputs_close(const op_run *got, const op_run *want, double r
 static void assert_copies(const op_run *run, const char *name) {
     for (int i = 0; i < cm_op_tensor_count(run->call.op); i++) {
         const cm_tensor *t = &run->call.t[i];
-        if (!t->data || !op_narrow(run->call.op, i)) continue;
+        if (!t->data || !op_half(run->call.op, i)) continue;
         const cm_tensor *of = &run->call.t[op_copied(run->call.op, i)];
         for (int r = 0; r < t->dim[0]; r++)
             for (int k = 0; k < cm_tensor_row_size(t); k++) {
                 const uint16_t got = ((const uint16_t *)t->data)[(size_t)r * t->stride + k];
-                if (got != cm_narrow((float)at(of, r, k), t->dtype))
+                if (got != cm_to_half((float)at(of, r, k), t->dtype))
                     ck_abort_msg("%s: copy [%d, %d] of %.9g is %x", name, r, k, (double)at(of, r, k), got);
             }
     }
@@ -106,7 +106,7 @@ static void assert_copies(const op_run *run, const char *name) {
 /* Without copies, which others than the backend under test need not know. */
 static void leave_out_copies(op_run *run) {
     for (int i = 0; i < cm_op_tensor_count(run->call.op); i++)
-        if (op_narrow(run->call.op, i)) run->call.t[i].data = NULL;
+        if (op_half(run->call.op, i)) run->call.t[i].data = NULL;
 }
 
 /* Runs a prepared call once more on other memory (weights stay): the same bits. */
@@ -130,7 +130,7 @@ static void assert_prepared_call_moves(op_bench *b, const op_run *fresh, const o
 
 static void compare_with_ref(const op_case *row, cm_op op, op_variant v, void *at_bench) {
     op_bench *b = at_bench;
-    if (v.narrow && !b->backend->kind->narrow) return;
+    if (v.half && !b->backend->kind->takes_half) return;
     char described[160], name[192], message[128];
     op_describe(row, op, v, described);
     snprintf(name, sizeof name, "%s: %s", b->backend->kind->name, described);
@@ -184,7 +184,7 @@ static double error_of(const cm_tensor *got, const cm_tensor *want) {
 static void find_error(const op_case *row, cm_op op, op_variant v, void *at_search) {
     error_search *s = at_search;
     op_run want, got;
-    if (v.compute != s->compute || v.narrow) return;
+    if (v.compute != s->compute || v.half) return;
     op_run_make(&want, row, op, v);
     op_run_copy(&got, &want);
     run_fresh(s->bench->ref_stream, &want);

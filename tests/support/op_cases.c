@@ -130,7 +130,7 @@ int op_copied(cm_op op, int i) {
     return op_tensor(op, of);
 }
 
-bool op_narrow(cm_op op, int i) { return cm_op_tensor_dtype(op, i) == CM_BF16; }
+bool op_half(cm_op op, int i) { return cm_op_tensor_dtype(op, i) == CM_BF16; }
 
 bool op_has_products(cm_op op) {
     return op == CM_OP_dense || op == CM_OP_dense_backward || op == CM_OP_conv2d || op == CM_OP_conv2d_backward ||
@@ -268,7 +268,7 @@ static void fill(op_run *run, const op_case *row, int i, cm_rng *rng) {
 
 static bool is_absent(cm_op op, int i, const op_variant *v) {
     if (!cm_op_tensor_optional(op, i)) return false;
-    return v->absent == i || (op_narrow(op, i) ? !v->narrow : v->absent == -2);
+    return v->absent == i || (op_half(op, i) ? !v->half : v->absent == -2);
 }
 
 /* An input that is a copy of another in 16 bits. */
@@ -276,7 +276,7 @@ static void fill_copy(const op_run *run, int i) {
     const cm_tensor *t = &run->call.t[i], *of = &run->call.t[op_copied(run->call.op, i)];
     for (int r = 0; r < t->dim[0]; r++)
         for (int k = 0; k < cm_tensor_row_size(t); k++)
-            ((uint16_t *)t->data)[(size_t)r * t->stride + k] = cm_narrow(*element(of, r, k), t->dtype);
+            ((uint16_t *)t->data)[(size_t)r * t->stride + k] = cm_to_half(*element(of, r, k), t->dtype);
 }
 
 static void make_tensors(op_run *run, const op_case *row, const op_variant *v, cm_rng *rng) {
@@ -286,9 +286,9 @@ static void make_tensors(op_run *run, const op_case *row, const op_variant *v, c
     for (int i = 0; i < cm_op_tensor_count(op); i++) {
         if (is_absent(op, i, v)) continue;
         cm_tensor shape = shape_of(row, op, i, encodes);
-        shape.dtype = op_narrow(op, i) ? v->compute : cm_op_tensor_dtype(op, i);
+        shape.dtype = op_half(op, i) ? v->compute : cm_op_tensor_dtype(op, i);
         allocate(run, i, shape, v->strided);
-        if (!op_narrow(op, i))
+        if (!op_half(op, i))
             fill(run, row, i, rng);
         else if (!cm_op_tensor_written(op, i))
             fill_copy(run, i);
@@ -319,7 +319,7 @@ static void take_from_forward(op_run *run, const op_case *row, const op_variant 
     int action = op_tensor(run->call.op, "action"), of_forward = op_tensor(row->op, "action");
     plain.absent =
         action >= 0 && !run->call.t[action].data && cm_op_tensor_optional(row->op, of_forward) ? of_forward : -1;
-    plain.accumulate = plain.narrow = false;
+    plain.accumulate = plain.half = false;
     op_run_make(forward, row, row->op, plain);
     for (int i = 0; i < cm_op_tensor_count(row->op); i++) {
         char name[CM_OP_NAME_BYTES];
@@ -368,7 +368,7 @@ void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
              v.compute == CM_BF16  ? " bfloat16"
              : v.compute == CM_F16 ? " float16"
                                    : "",
-             v.narrow ? " with copies" : "", v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
+             v.half ? " with copies" : "", v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
              v.absent == -1   ? ""
              : v.absent == -2 ? " without options"
                               : " without ",
@@ -377,7 +377,7 @@ void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
 
 static bool has_copies(cm_op op) {
     for (int i = 0; i < cm_op_tensor_count(op); i++)
-        if (op_narrow(op, i)) return true;
+        if (op_half(op, i)) return true;
     return false;
 }
 
@@ -389,11 +389,11 @@ void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *
         for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++) {
             op_variant v = {.activation = (cm_activation)a, .compute = (cm_dtype)type, .absent = -1, .seed = 7};
             for (int i = 0; i < 8; i++) {
-                v.accumulate = i & 1, v.strided = i >> 1 & 1, v.narrow = i >> 2;
-                bool differs = v.narrow ? type != CM_F32 && has_copies(op) : type == CM_F32 || op_has_products(op);
+                v.accumulate = i & 1, v.strided = i >> 1 & 1, v.half = i >> 2;
+                bool differs = v.half ? type != CM_F32 && has_copies(op) : type == CM_F32 || op_has_products(op);
                 if (differs) visit(row, op, v, at);
             }
-            v.accumulate = v.strided = v.narrow = false;
+            v.accumulate = v.strided = v.half = false;
             for (int i = -2; type == CM_F32 && i < cm_op_tensor_count(op); i++) {
                 if (i == -1 || (i >= 0 && !cm_op_tensor_optional(op, i))) continue;
                 v.absent = i;

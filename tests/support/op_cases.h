@@ -23,7 +23,7 @@ extern const int op_case_count;
 typedef struct op_variant {
     bool accumulate; /* into everything that allows it */
     bool strided;    /* 2-D tensors are column slices */
-    bool narrow;     /* with all copies of 16 bits, of type `compute` */
+    bool half;       /* with all copies of 16 bits, of type `compute` */
     int absent;      /* this tensor; -1: none, -2: every optional one but copies */
     cm_activation activation;
     cm_dtype compute;
@@ -49,7 +49,7 @@ void op_run_free(op_run *run);
 bool op_run_intact(const op_run *run, const op_run *before, char message[128]);
 
 /* True if tensor i of the operation is a copy of 16 bits; and the tensor that it is a copy of. */
-bool op_narrow(cm_op op, int i);
+bool op_half(cm_op op, int i);
 int op_copied(cm_op op, int i);
 
 /* True if the operation has matrix products, which attr.compute is about. */

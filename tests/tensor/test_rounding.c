@@ -23,7 +23,7 @@ static const struct {
 };
 
 START_TEST(known_numbers_are_rounded_to_the_nearest_even) {
-    uint16_t got = cm_narrow(known[_i].x, known[_i].type);
+    uint16_t got = cm_to_half(known[_i].x, known[_i].type);
     ck_assert_msg(got == known[_i].want, "%s of %a is %04x, not %04x", cm_dtype_name(known[_i].type),
                   (double)known[_i].x, got, known[_i].want);
 }
@@ -37,16 +37,16 @@ START_TEST(every_number_comes_back_and_the_middle_goes_to_even) {
     const cm_dtype type = types[_i];
     for (uint16_t h = 0; h < infinity[_i]; h++) {
         const float x = cm_widen(h, type), next = cm_widen((uint16_t)(h + 1), type);
-        ck_assert_msg(cm_narrow(x, type) == h && cm_narrow(-x, type) == (h | 0x8000), "%04x does not come back", h);
+        ck_assert_msg(cm_to_half(x, type) == h && cm_to_half(-x, type) == (h | 0x8000), "%04x does not come back", h);
         if (isinf(next)) break;
         const float middle = (float)(((double)x + (double)next) / 2);
         if (middle == x) continue; /* there is no float32 between them */
         const uint16_t even = (uint16_t)(h & 1 ? h + 1 : h);
-        ck_assert_msg(cm_narrow(middle, type) == even, "the middle behind %04x is not even", h);
-        ck_assert_msg(cm_narrow(nextafterf(middle, x), type) == h, "below the middle behind %04x", h);
-        ck_assert_msg(cm_narrow(nextafterf(middle, next), type) == h + 1, "above the middle behind %04x", h);
+        ck_assert_msg(cm_to_half(middle, type) == even, "the middle behind %04x is not even", h);
+        ck_assert_msg(cm_to_half(nextafterf(middle, x), type) == h, "below the middle behind %04x", h);
+        ck_assert_msg(cm_to_half(nextafterf(middle, next), type) == h + 1, "above the middle behind %04x", h);
     }
-    ck_assert(isinf(cm_widen(infinity[_i], type)) && cm_narrow(INFINITY, type) == infinity[_i]);
+    ck_assert(isinf(cm_widen(infinity[_i], type)) && cm_to_half(INFINITY, type) == infinity[_i]);
 }
 END_TEST
 

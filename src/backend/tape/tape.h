@@ -43,16 +43,16 @@ void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that p
 
 /* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms behind
  * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
- * narrow); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
-cm_status cm_tape_narrow_planes(cm_tape *tape) CM_MUST_USE;
+ * half); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
+cm_status cm_tape_half_planes(cm_tape *tape) CM_MUST_USE;
 /* After that, for the same backends: a convolution to planes of 16 bits that only a constant norm sees and that norm
  * become one call (conv2d_norm). */
 void cm_tape_join_norms(cm_tape *tape);
 
 /* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
  * their outputs, that the calls which make those write with them. All numbers stay as they are. Before cm_tape_finish,
- * for backends that take such (backend.h, narrow). */
-void cm_tape_narrow_copies(cm_tape *tape);
+ * for backends that take such (backend.h, takes_half). */
+void cm_tape_half_copies(cm_tape *tape);
 
 /* On a tape that trains calls are spread over `branches` >= 0 branches (cm_call.branch; those of the class): of the
  * forward pass the last layers of heads, each head with its loss, of which the last and every (branches + 1)th stay in
@@ -64,7 +64,7 @@ void cm_tape_use_branches(cm_tape *tape, int branches);
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
-/* The same of a tape that does not train, with narrow planes and joined norms where the backend takes such. */
+/* The same of a tape that does not train, with half-precision planes and joined norms where the backend takes such. */
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) CM_MUST_USE;
 
 /* Where things are. */

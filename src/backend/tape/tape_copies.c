@@ -149,8 +149,8 @@ static void read_dense(copier *c, cm_tape_node *node) {
         node->t[CM_T_dense_x] = copy;
         return;
     }
-    node->t[CM_T_dense_narrow_x] = copy_of(c, &a);
-    add_writing(c, node, CM_T_dense_narrow_x, true, &a);
+    node->t[CM_T_dense_half_x] = copy_of(c, &a);
+    add_writing(c, node, CM_T_dense_half_x, true, &a);
 }
 
 static void read_dense_backward(copier *c, cm_tape_node *node) {
@@ -160,15 +160,14 @@ static void read_dense_backward(copier *c, cm_tape_node *node) {
         const cm_var copy = written_copy(c, &a);
         if (copy != CM_NO_VAR) *x = copy;
     }
-    if (is_readable(c, node->t[CM_T_dense_backward_dy], &a))
-        node->t[CM_T_dense_backward_narrow_dy] = written_copy(c, &a);
+    if (is_readable(c, node->t[CM_T_dense_backward_dy], &a)) node->t[CM_T_dense_backward_half_dy] = written_copy(c, &a);
 }
 
 /* States are scaled in a call of their own, and what is in front of that is read by layers, too. */
 static void read_minmax(copier *c, cm_tape_node *node) {
     area a;
     const cm_var x = node->t[CM_T_minmax_x];
-    if (c->tape->var[x].shape.ndim == 2 && find_area(c, x, &a)) add_writing(c, node, CM_T_minmax_narrow_x, false, &a);
+    if (c->tape->var[x].shape.ndim == 2 && find_area(c, x, &a)) add_writing(c, node, CM_T_minmax_half_x, false, &a);
 }
 
 /* Where a call that writes `tensor` takes its copy. */
@@ -176,7 +175,7 @@ static int place_of_copy(cm_op op, int tensor) {
     static const struct {
         int tensor, copy;
     } places[CM_OP_COUNT] = {
-#define PLACE(op, tensor) [CM_OP_##op] = {CM_T_##op##_##tensor, CM_T_##op##_narrow}
+#define PLACE(op, tensor) [CM_OP_##op] = {CM_T_##op##_##tensor, CM_T_##op##_half}
         PLACE(activation, y),
         PLACE(activation_backward, dx),
         PLACE(add, y),

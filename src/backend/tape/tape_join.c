@@ -61,8 +61,8 @@ void cm_tape_join_norms(cm_tape *tape) {
 }
 
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) {
-    if (backend->kind->narrow) {
-        CM_TRY(cm_tape_narrow_planes(tape));
+    if (backend->kind->takes_half) {
+        CM_TRY(cm_tape_half_planes(tape));
         cm_tape_join_norms(tape);
     }
     return cm_tape_finish(tape);

@@ -19,57 +19,57 @@ static bool takes(const cm_tape_node *node, int place) {
     }
 }
 
-static void find_planes(const cm_tape *tape, bool *narrow) {
+static void find_planes(const cm_tape *tape, bool *half) {
     for (cm_var v = 0; v < tape->vars; v++) {
         const cm_tape_var *var = &tape->var[v];
-        narrow[v] = var->memory == CM_MEM_WORK && var->base == CM_NO_VAR && var->shape.ndim == 4 &&
-                    var->shape.dtype == CM_F32 && var->shape.dim[3] % 8 == 0;
+        half[v] = var->memory == CM_MEM_WORK && var->base == CM_NO_VAR && var->shape.ndim == 4 &&
+                  var->shape.dtype == CM_F32 && var->shape.dim[3] % 8 == 0;
     }
     for (cm_var v = 0; v < tape->vars; v++)
-        if (tape->var[v].base != CM_NO_VAR) narrow[tape->var[v].base] = false;
+        if (tape->var[v].base != CM_NO_VAR) half[tape->var[v].base] = false;
 }
 
-static void leave_out_others(const cm_tape *tape, bool *narrow) {
+static void leave_out_others(const cm_tape *tape, bool *half) {
     for (int i = 0; i < tape->forward.count; i++) {
         const cm_tape_node *node = &tape->forward.node[i];
         for (int t = 0; t < CM_CALL_TENSORS; t++)
-            if (node->t[t] != CM_NO_VAR && !takes(node, t)) narrow[node->t[t]] = false;
+            if (node->t[t] != CM_NO_VAR && !takes(node, t)) half[node->t[t]] = false;
     }
 }
 
 /* A norm of float32 takes and makes float32. True if that leaves one out that was not before. */
-static bool leave_out_norms(const cm_tape *tape, bool *narrow) {
+static bool leave_out_norms(const cm_tape *tape, bool *half) {
     static const int places[2] = {CM_T_batch_norm_inference_y, CM_T_batch_norm_inference_residual};
     bool more = false;
     for (int i = 0; i < tape->forward.count; i++) {
         const cm_tape_node *node = &tape->forward.node[i];
-        if (node->op != CM_OP_batch_norm_inference || narrow[node->t[CM_T_batch_norm_inference_x]]) continue;
+        if (node->op != CM_OP_batch_norm_inference || half[node->t[CM_T_batch_norm_inference_x]]) continue;
         for (int p = 0; p < 2; p++) {
             const cm_var v = node->t[places[p]];
-            if (v == CM_NO_VAR || !narrow[v]) continue;
-            narrow[v] = false;
+            if (v == CM_NO_VAR || !half[v]) continue;
+            half[v] = false;
             more = true;
         }
     }
     return more;
 }
 
-static void apply(cm_tape *tape, const bool *narrow) {
+static void apply(cm_tape *tape, const bool *half) {
     for (cm_var v = 0; v < tape->vars; v++)
-        if (narrow[v]) tape->var[v].shape.dtype = tape->compute;
+        if (half[v]) tape->var[v].shape.dtype = tape->compute;
     for (int i = 0; i < tape->forward.count; i++)
         if (tape->forward.node[i].op == CM_OP_batch_norm_inference) tape->forward.node[i].attr.compute = tape->compute;
 }
 
-cm_status cm_tape_narrow_planes(cm_tape *tape) {
-    bool *narrow = NULL;
+cm_status cm_tape_half_planes(cm_tape *tape) {
+    bool *half = NULL;
     if (tape->training || tape->compute == CM_F32 || tape->error != CM_OK) return CM_OK;
-    CM_TRY(cm_alloc(&narrow, (size_t)tape->vars + 1, sizeof *narrow, "the planes of a tape"));
-    find_planes(tape, narrow);
-    leave_out_others(tape, narrow);
-    while (leave_out_norms(tape, narrow)) {
+    CM_TRY(cm_alloc(&half, (size_t)tape->vars + 1, sizeof *half, "the planes of a tape"));
+    find_planes(tape, half);
+    leave_out_others(tape, half);
+    while (leave_out_norms(tape, half)) {
     }
-    apply(tape, narrow);
-    free(narrow);
+    apply(tape, half);
+    free(half);
     return CM_OK;
 }

@@ -214,7 +214,7 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
     const size_t n = convolve(stream, c, a, b, &result);
     for (size_t i = 0; i < n; i++) {
         if (c->type != CM_F32)
-            ((uint16_t *)out)[i] = cm_narrow(result[i], c->type);
+            ((uint16_t *)out)[i] = cm_to_half(result[i], c->type);
         else
             ((float *)out)[i] = c->accumulate ? ((float *)out)[i] + result[i] : result[i];
     }
@@ -276,7 +276,7 @@ cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_p
         if (norm->y == CM_F32)
             ((float *)data->y)[i] = value;
         else
-            ((uint16_t *)data->y)[i] = cm_narrow(value, norm->y);
+            ((uint16_t *)data->y)[i] = cm_to_half(value, norm->y);
     }
     free(sums);
     return CM_OK;
@@ -394,7 +394,7 @@ static cm_status run(cm_stream *stream, const cm_call *call) {
 const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &fenced_device,
-    .narrow = true,
+    .takes_half = true,
     .branches = CM_CALL_BRANCHES,
     .open = open_state,
     .close = close_state,

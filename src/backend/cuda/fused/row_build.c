@@ -9,22 +9,21 @@ _Static_assert(sizeof(cm_row_step) % 16 == 0, "a part of the arguments is a mult
 
 /* ---- layers ---- */
 
-/* A product of rows x with a weight; narrow_x: the copy that the call makes of x, or NULL. */
+/* A product of rows x with a weight; half_x: the copy that the call makes of x, or NULL. */
 typedef struct layer {
-    const cm_tensor *y, *x, *narrow_x, *weight;
+    const cm_tensor *y, *x, *half_x, *weight;
 } layer;
 
 /* A layer reads x from shared memory, at multiples of 16 bytes: others are brought there first, and so are those
  * of which it is to make a copy. */
 static bool bring_rows(cm_row_places *all, const layer *of) {
-    const bool copies = of->narrow_x && of->narrow_x->data;
+    const bool copies = of->half_x && of->half_x->data;
     if (cm_places_is_shared(all, of->x) && !copies) return true;
     cm_row_step *s = cm_places_step(all, CM_OP_activation, of->x->dim[1]);
     if (!s) return false;
     if (of->x->dtype != CM_F32) { /* the pass has the copy alone */
         if (!cm_places_read_copy(all, of->x)) return false;
-    } else if (!cm_places_read(all, CM_ROW_X, of->x) ||
-               (copies && !cm_places_write_copy(all, &s->narrow, of->narrow_x))) {
+    } else if (!cm_places_read(all, CM_ROW_X, of->x) || (copies && !cm_places_write_copy(all, &s->half, of->half_x))) {
         return false;
     }
     cm_places_write_near(all, of->x);
@@ -35,12 +34,12 @@ static bool add_layer(cm_row_places *all, const cm_call *call, layer of) {
     if (of.x->dim[0] != all->args->rows || !bring_rows(all, &of)) return false;
     cm_row_step *s = cm_places_step(all, call->op, of.y->dim[1]);
     if (!s) return false;
-    const cm_weight_copy *narrow = call->attr.compute == CM_F32 ? NULL : ((const cm_cuda_plan *)call->plan)->copy;
+    const cm_weight_copy *half = call->attr.compute == CM_F32 ? NULL : ((const cm_cuda_plan *)call->plan)->copy;
     s->k = of.x->dim[1];
     s->type = (uint8_t)call->attr.compute;
     s->add = call->attr.accumulate & 1u;
-    s->of.dense.weight = narrow ? narrow->block.base : of.weight->data;
-    s->of.dense.weight_row = narrow ? narrow->stride : of.weight->stride;
+    s->of.dense.weight = half ? half->block.base : of.weight->data;
+    s->of.dense.weight_row = half ? half->stride : of.weight->stride;
     cm_places_read_near(all, of.x);
     return cm_places_write(all, of.y);
 }
@@ -50,7 +49,7 @@ static bool add_dense(cm_row_places *all, const cm_call *call) {
     const cm_tensor *action = CM_ARG(call, dense, action);
     if (!add_layer(
             all, call,
-            (layer){.y = CM_ARG(call, dense, y), .x = x, .narrow_x = CM_ARG(call, dense, narrow_x), .weight = weight}))
+            (layer){.y = CM_ARG(call, dense, y), .x = x, .half_x = CM_ARG(call, dense, half_x), .weight = weight}))
         return false;
     cm_row_step *s = cm_places_last(all);
     s->activation = (uint8_t)call->attr.activation;
@@ -78,7 +77,7 @@ static bool add_dense_backward(cm_row_places *all, const cm_call *call) {
 
 /* An operation on rows: y of x, and of z and w where they are not NULL, with copies of y where one is wanted. */
 typedef struct mapped {
-    const cm_tensor *y, *x, *z, *w, *narrow;
+    const cm_tensor *y, *x, *z, *w, *half;
 } mapped;
 
 static bool add_map(cm_row_places *all, const cm_call *call, mapped of) {
@@ -88,14 +87,14 @@ static bool add_map(cm_row_places *all, const cm_call *call, mapped of) {
     s->add = call->attr.accumulate & 1u;
     return cm_places_read(all, CM_ROW_X, of.x) && (!of.z || cm_places_read(all, CM_ROW_Z, of.z)) &&
            (!of.w || cm_places_read(all, CM_ROW_W, of.w)) && cm_places_write(all, of.y) &&
-           (!of.narrow || cm_places_write_narrow(all, of.narrow));
+           (!of.half || cm_places_write_half(all, of.half));
 }
 
 static bool add_activation(cm_row_places *all, const cm_call *call) {
     return add_map(all, call,
                    (mapped){.y = CM_ARG(call, activation, y),
                             .x = CM_ARG(call, activation, x),
-                            .narrow = CM_ARG(call, activation, narrow)});
+                            .half = CM_ARG(call, activation, half)});
 }
 
 static bool add_activation_backward(cm_row_places *all, const cm_call *call) {
@@ -104,7 +103,7 @@ static bool add_activation_backward(cm_row_places *all, const cm_call *call) {
                             .x = CM_ARG(call, activation_backward, dy),
                             .z = CM_ARG(call, activation_backward, x),
                             .w = CM_ARG(call, activation_backward, y),
-                            .narrow = CM_ARG(call, activation_backward, narrow)});
+                            .half = CM_ARG(call, activation_backward, half)});
 }
 
 static bool add_add(cm_row_places *all, const cm_call *call) {
@@ -112,14 +111,14 @@ static bool add_add(cm_row_places *all, const cm_call *call) {
                    (mapped){.y = CM_ARG(call, add, y),
                             .x = CM_ARG(call, add, a),
                             .z = CM_ARG(call, add, b),
-                            .narrow = CM_ARG(call, add, narrow)});
+                            .half = CM_ARG(call, add, half)});
 }
 
 static bool add_scale_add(cm_row_places *all, const cm_call *call) {
     if (CM_ARG(call, scale_add, times)->data || !add_map(all, call,
                                                          (mapped){.y = CM_ARG(call, scale_add, y),
                                                                   .x = CM_ARG(call, scale_add, x),
-                                                                  .narrow = CM_ARG(call, scale_add, narrow)}))
+                                                                  .half = CM_ARG(call, scale_add, half)}))
         return false;
     cm_places_last(all)->number = call->attr.scale;
     return true;
@@ -139,7 +138,7 @@ static bool add_layer_norm(cm_row_places *all, const cm_call *call) {
     if (!add_map(all, call,
                  (mapped){.y = CM_ARG(call, layer_norm, y),
                           .x = CM_ARG(call, layer_norm, x),
-                          .narrow = CM_ARG(call, layer_norm, narrow)}))
+                          .half = CM_ARG(call, layer_norm, half)}))
         return false;
     set_norm(all, call, CM_ARG(call, layer_norm, scale), CM_ARG(call, layer_norm, shift));
     return cm_places_save(all, CM_ARG(call, layer_norm, saved), true);
@@ -153,7 +152,7 @@ static bool add_layer_norm_backward(cm_row_places *all, const cm_call *call) {
                  (mapped){.y = dx,
                           .x = CM_ARG(call, layer_norm_backward, dy),
                           .z = CM_ARG(call, layer_norm_backward, x),
-                          .narrow = CM_ARG(call, layer_norm_backward, narrow)}))
+                          .half = CM_ARG(call, layer_norm_backward, half)}))
         return false;
     set_norm(all, call, CM_ARG(call, layer_norm_backward, scale), CM_ARG(call, layer_norm_backward, shift));
     return cm_places_save(all, CM_ARG(call, layer_norm_backward, saved), false);
@@ -181,10 +180,10 @@ static void set_groups(cm_row_places *all, const cm_call *call, const cm_tensor 
 
 static bool add_minmax(cm_row_places *all, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, minmax, x);
-    if (!add_map(all, call, (mapped){.y = CM_ARG(call, minmax, y), .x = x, .narrow = CM_ARG(call, minmax, narrow)}))
+    if (!add_map(all, call, (mapped){.y = CM_ARG(call, minmax, y), .x = x, .half = CM_ARG(call, minmax, half)}))
         return false;
     set_groups(all, call, x);
-    return cm_places_write_copy(all, &cm_places_last(all)->narrow_x, CM_ARG(call, minmax, narrow_x)) &&
+    return cm_places_write_copy(all, &cm_places_last(all)->half_x, CM_ARG(call, minmax, half_x)) &&
            cm_places_save(all, CM_ARG(call, minmax, saved), true);
 }
 
@@ -194,7 +193,7 @@ static bool add_minmax_backward(cm_row_places *all, const cm_call *call) {
                  (mapped){.y = CM_ARG(call, minmax_backward, dx),
                           .x = CM_ARG(call, minmax_backward, dy),
                           .z = y,
-                          .narrow = CM_ARG(call, minmax_backward, narrow)}))
+                          .half = CM_ARG(call, minmax_backward, half)}))
         return false;
     set_groups(all, call, y);
     return cm_places_save(all, CM_ARG(call, minmax_backward, saved), false);

@@ -21,9 +21,9 @@
     for (int element = (lanes)->index; element < (n); element += (lanes)->count) kernel(k, element, lanes)
 
 /* Rows of a copy from row `row` of the tile on. */
-static CM_HD inline cm_narrow_rows cm_row_narrow(const cm_row_step *s, const cm_row_tile *t, const cm_row_copy *copy,
-                                                 int row) {
-    cm_narrow_rows rows = {copy->data, copy->stride, (cm_dtype)s->type};
+static CM_HD inline cm_half_rows cm_row_half(const cm_row_step *s, const cm_row_tile *t, const cm_row_copy *copy,
+                                             int row) {
+    cm_half_rows rows = {copy->data, copy->stride, (cm_dtype)s->type};
     if (copy->data) rows.data += ((int64_t)t->first + row) * copy->stride;
     return rows;
 }
@@ -35,7 +35,7 @@ CM_KERNEL void cm_row_map(const cm_row_step *s, const cm_row_tile *t, int row, b
     k.b = cm_row_rows(t, &s->z, row);
     k.n = s->n;
     k.activation = s->op == CM_OP_add ? cm_row_relu(s) : (cm_activation)s->activation;
-    if (trains) k.narrow = cm_row_narrow(s, t, &s->narrow, row);
+    if (trains) k.half = cm_row_half(s, t, &s->half, row);
     if (s->op == CM_OP_add) {
         CM_ROW_ELEMENTS(cm_map_add, &k, s->n, lanes);
     } else {
@@ -56,7 +56,7 @@ CM_KERNEL void cm_row_layer_norm(const cm_row_step *s, const cm_row_tile *t, int
     k.activation = (cm_activation)s->activation;
     if (trains) {
         k.saved = cm_row_rows(t, &s->saved, row);
-        k.narrow = cm_row_narrow(s, t, &s->narrow, row);
+        k.half = cm_row_half(s, t, &s->half, row);
     }
     for (int run = 0; run < s->k; run++) cm_layer_norm_runs(&k, run, lanes);
 }
@@ -86,8 +86,8 @@ CM_KERNEL void cm_row_minmax(const cm_row_step *s, const cm_row_tile *t, int row
     k.n = s->n;
     if (trains) {
         k.saved = cm_row_rows(t, &s->saved, row);
-        k.narrow = cm_row_narrow(s, t, &s->narrow, row);
-        k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row);
+        k.half = cm_row_half(s, t, &s->half, row);
+        k.half_x = cm_row_half(s, t, &s->half_x, row);
     }
     for (int group = 0; group < s->k; group++) cm_minmax_groups(&k, group, lanes);
 }
@@ -158,7 +158,7 @@ CM_KERNEL void cm_row_other(const cm_row_step *s, const cm_row_tile *t, int row,
 
 /* Rows that a pass has as copies alone, back in 32 bits. */
 CM_KERNEL void cm_row_widen(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
-    const cm_narrow_rows from = cm_row_narrow(s, t, &s->of.from, row);
+    const cm_half_rows from = cm_row_half(s, t, &s->of.from, row);
     float *y = cm_row_rows(t, &s->y, row).data;
     CM_EACH(i, lanes, s->n) y[i] = cm_widen(from.data[i], from.type);
 }
@@ -170,7 +170,7 @@ CM_KERNEL void cm_row_map_back(const cm_row_step *s, const cm_row_tile *t, int r
     k.a = cm_row_rows(t, &s->x, row);
     k.b = cm_row_rows(t, &s->z, row);
     k.c = cm_row_rows(t, &s->w, row);
-    k.narrow = cm_row_narrow(s, t, &s->narrow, row);
+    k.half = cm_row_half(s, t, &s->half, row);
     k.n = s->n;
     k.activation = (cm_activation)s->activation;
     k.scale = s->number;
@@ -188,7 +188,7 @@ CM_KERNEL void cm_row_layer_norm_back(const cm_row_step *s, const cm_row_tile *t
     k.dy = cm_row_rows(t, &s->x, row);
     k.x = cm_row_rows(t, &s->z, row);
     k.saved = cm_row_rows(t, &s->saved, row);
-    k.narrow = cm_row_narrow(s, t, &s->narrow, row);
+    k.half = cm_row_half(s, t, &s->half, row);
     k.scale = s->of.norm.scale;
     k.shift = s->of.norm.shift;
     k.groups = s->k;
@@ -204,7 +204,7 @@ CM_KERNEL void cm_row_minmax_back(const cm_row_step *s, const cm_row_tile *t, in
     k.dy = cm_row_rows(t, &s->x, row);
     k.y = cm_row_rows(t, &s->z, row);
     k.saved = cm_row_rows(t, &s->saved, row);
-    k.narrow = cm_row_narrow(s, t, &s->narrow, row);
+    k.half = cm_row_half(s, t, &s->half, row);
     k.groups = k.step = s->k;
     k.n = s->n;
     k.add = s->add;
@@ -261,7 +261,7 @@ CM_KERNEL_COPIED void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t
         cm_row_layer(s, t, true, lanes);
         return;
     }
-    const cm_lanes part = cm_lanes_part(lanes, cm_row_lanes(t->half));
+    const cm_lanes part = cm_lanes_part(lanes, cm_row_lanes(t->is_short));
     const int row = lanes->index / part.count;
     if (row >= t->rows) return;
     if (trains) {
@@ -278,7 +278,7 @@ CM_KERNEL_COPIED void cm_row_steps(const cm_row_kernel_args *a, int64_t item, bo
     cm_row_tile t;
     t.first = (int)item * a->tile;
     t.rows = cm_least(a->rows - t.first, a->tile);
-    t.half = a->tile < CM_ROW_TILE;
+    t.is_short = a->tile < CM_ROW_TILE;
     t.memory = lanes->memory;
     for (int i = -AHEAD; i < steps; i++) {
         if (i > 0) cm_lanes_sync(&block);

@@ -15,7 +15,7 @@ typedef struct cm_row_lane {
     cm_lanes warp;
     int g, q;
     const float *low, *high; /* the rows; the second one is none in a tile of half as many */
-    bool half;
+    bool is_short;
     cm_row_weight weight;
     cm_dtype type; /* of the product */
 } cm_row_lane;
@@ -33,7 +33,7 @@ static CM_HD inline cm_four cm_row_read(const float *row, int at, int k) {
 
 static CM_HD inline cm_four cm_row_high(const cm_row_lane *l, int at, int k) {
     const cm_four none = {{0.0f, 0.0f, 0.0f, 0.0f}};
-    return l->half ? none : cm_row_read(l->high, at, k);
+    return l->is_short ? none : cm_row_read(l->high, at, k);
 }
 
 /* Outputs behind the n-th are the last one, as far as reading is concerned. */

@@ -171,8 +171,8 @@ bool cm_places_write_copy(cm_row_places *all, cm_row_copy *copy, const cm_tensor
     return touch(all, t, true);
 }
 
-bool cm_places_write_narrow(cm_row_places *all, const cm_tensor *t) {
-    if (!cm_places_write_copy(all, &cm_places_last(all)->narrow, t)) return false;
+bool cm_places_write_half(cm_row_places *all, const cm_tensor *t) {
+    if (!cm_places_write_copy(all, &cm_places_last(all)->half, t)) return false;
     if (t->data) all->slot[all->slots - 1].copy = cm_row_range_of(t);
     return true;
 }

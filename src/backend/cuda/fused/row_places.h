@@ -67,10 +67,10 @@ bool cm_places_write(cm_row_places *all, const cm_tensor *t);
 /* The step's y is t in shared memory: rows of t, or the numbers that a copy t stands for. */
 void cm_places_write_near(cm_row_places *all, const cm_tensor *t);
 
-/* Copies of 16 bits of what the step writes (`narrow`) or reads; an absent t is none. What has a copy can be found by
+/* Copies of 16 bits of what the step writes (`half`) or reads; an absent t is none. What has a copy can be found by
  * it, too. */
 bool cm_places_write_copy(cm_row_places *all, cm_row_copy *copy, const cm_tensor *t);
-bool cm_places_write_narrow(cm_row_places *all, const cm_tensor *t);
+bool cm_places_write_half(cm_row_places *all, const cm_tensor *t);
 /* The step reads rows of which the pass has a copy t alone, as its `of.from`. */
 bool cm_places_read_copy(cm_row_places *all, const cm_tensor *t);
 

@@ -77,8 +77,8 @@ CM_KERNEL void cm_row_sums_across(const cm_row_step *s, const cm_row_lane *l, in
 }
 
 /* Both, as cm_row_sums_wide. */
-CM_KERNEL_COPIED void cm_row_sums_narrow(const cm_row_step *s, const cm_row_lane *l, int o, bool across,
-                                         float own[CM_ROW_OWN]) {
+CM_KERNEL_COPIED void cm_row_sums_half(const cm_row_step *s, const cm_row_lane *l, int o, bool across,
+                                       float own[CM_ROW_OWN]) {
     float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     if (across) {
         cm_row_sums_across(s, l, o, sum);
@@ -92,8 +92,8 @@ CM_KERNEL_COPIED void cm_row_sums_narrow(const cm_row_step *s, const cm_row_lane
 static CM_HD inline cm_place cm_row_goal(const cm_row_lane *l, int o, int i, bool across) {
     const int product = i / 2 % 2, second = i / 4 * 8, column = 2 * l->q + i % 2;
     const cm_place wide = {column + second, o + product * 8 + l->g};
-    const cm_place narrow = {l->g + second, across ? o + 2 * column + product : o + product * 8 + column};
-    return l->type == CM_F32 ? wide : narrow;
+    const cm_place paired = {l->g + second, across ? o + 2 * column + product : o + product * 8 + column};
+    return l->type == CM_F32 ? wide : paired;
 }
 
 /* Rows of the tile that a lane has sums of: in 16 bits each is two of these. */
@@ -120,7 +120,7 @@ static CM_HD inline void cm_row_encode(const cm_row_lane *l, const cm_row_tile *
 static CM_HD inline void cm_row_terms(const cm_row_lane *l, const cm_dense_args *end, const cm_encoded *action, int o,
                                       int n, bool across, cm_dense_terms terms[CM_ROW_OWN]) {
     for (int i = 0; i < CM_ROW_OWN; i++) {
-        if (i >= 4 && l->half) return;
+        if (i >= 4 && l->is_short) return;
         const int output = (int)cm_row_goal(l, o, i, across).column;
         terms[i] = cm_dense_read(end, &action[cm_row_action_of(i)], cm_row_known(output, n));
     }
@@ -130,7 +130,7 @@ CM_KERNEL void cm_row_end(const cm_row_lane *l, const cm_row_tile *t, const cm_d
                           const cm_encoded *action, const cm_dense_terms *terms, const float *own, int o, int n,
                           bool across) {
     for (int i = 0; i < CM_ROW_OWN; i++) {
-        if (i >= 4 && l->half) return;
+        if (i >= 4 && l->is_short) return;
         const cm_place at = cm_row_goal(l, o, i, across);
         const float offset = cm_dense_offset(end, &action[cm_row_action_of(i)], &terms[i]);
         if (at.row < t->rows && at.column < n) cm_dense_put(end, at, own[i] + offset);
@@ -142,7 +142,8 @@ CM_KERNEL_COPIED void cm_row_product(const cm_row_step *s, const cm_row_tile *t,
                                      const cm_lanes *lanes) {
     const cm_lanes warp = cm_lanes_part(lanes, CM_WARP);
     const float *low = t->memory + s->x.first + warp.index / 4 * s->x.stride;
-    cm_row_lane l = {warp, warp.index / 4, warp.index % 4, low, low + 8 * s->x.stride, t->half, CM_NOTHING, end->type};
+    cm_row_lane l = {warp,        warp.index / 4, warp.index % 4, low, low + 8 * s->x.stride,
+                     t->is_short, CM_NOTHING,     end->type};
     cm_encoded action[CM_ROW_ACTIONS];
     cm_row_encode(&l, t, end, action);
     for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < s->n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
@@ -153,7 +154,7 @@ CM_KERNEL_COPIED void cm_row_product(const cm_row_step *s, const cm_row_tile *t,
         if (end->type == CM_F32) {
             cm_row_sums_wide(s, &l, o, across, own);
         } else {
-            cm_row_sums_narrow(s, &l, o, across, own);
+            cm_row_sums_half(s, &l, o, across, own);
         }
         cm_row_end(&l, t, end, action, terms, own, o, s->n, across);
     }

@@ -55,10 +55,10 @@ typedef struct cm_row_step {
     uint8_t type;                     /* cm_dtype of a layer's product, and of copies */
     bool add;                         /* y += */
     /* In segments: */
-    cm_row_place w;               /* y of activation_backward */
-    cm_row_place also;            /* gets y, too; not in a layer */
-    cm_row_place saved;           /* of layer_norm, minmax and their gradients */
-    cm_row_copy narrow, narrow_x; /* of y, of x; no narrow in a layer */
+    cm_row_place w;           /* y of activation_backward */
+    cm_row_place also;        /* gets y, too; not in a layer */
+    cm_row_place saved;       /* of layer_norm, minmax and their gradients */
+    cm_row_copy half, half_x; /* of y, of x; no half in a layer */
 } __attribute__((aligned(16))) cm_row_step;
 
 /* Does it multiply by a weight? */
@@ -79,12 +79,12 @@ typedef struct cm_row_kernel_args {
 static inline int cm_row_tiles(const cm_row_kernel_args *args) { return (args->rows + args->tile - 1) / args->tile; }
 
 /* Lanes of a row, where one has some for itself: a compiler sees that they are of a warp. */
-static CM_HD inline int cm_row_lanes(bool half) { return half ? CM_WARP : CM_BLOCK / CM_ROW_TILE; }
+static CM_HD inline int cm_row_lanes(bool is_short) { return is_short ? CM_WARP : CM_BLOCK / CM_ROW_TILE; }
 
 /* The rows of a block: `first` counts those of the pass. */
 typedef struct cm_row_tile {
     int first, rows;
-    bool half; /* of CM_ROW_TILE rows */
+    bool is_short; /* half of CM_ROW_TILE rows */
     float *memory;
 } cm_row_tile;
 

@@ -88,7 +88,7 @@ CM_KERNEL_COPIED void cm_row_add_wide(const cm_row_step *s, const cm_row_lane *l
 /* Code for each way, which knows it. */
 CM_KERNEL_COPIED void cm_row_add_lying(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o,
                                        cm_row_sum sum[2]) {
-    if (l->half) {
+    if (l->is_short) {
         cm_row_add_wide(s, l, lie, o, 1, sum);
     } else {
         cm_row_add_wide(s, l, lie, o, 2, sum);

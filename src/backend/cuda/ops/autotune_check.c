@@ -23,7 +23,7 @@ cm_status cm_autotune_check_fill(cm_stream *stream, void *to, cm_dtype type, siz
         if (type == CM_F32) {
             ((float *)(void *)numbers)[i] = x;
         } else {
-            ((uint16_t *)(void *)numbers)[i] = cm_narrow(x, type);
+            ((uint16_t *)(void *)numbers)[i] = cm_to_half(x, type);
         }
     }
     cm_status status = CM_OK;
@@ -99,12 +99,12 @@ cm_status cm_autotune_check_agree(cm_autotune_check_results *results, cm_stream 
 /* A number of any type. */
 typedef union number {
     float wide;
-    uint16_t narrow;
+    uint16_t half;
 } number;
 
 cm_status cm_autotune_check_put_nan(cm_stream *stream, void *to, cm_dtype type) {
     number nan = {.wide = NAN};
-    if (type != CM_F32) nan.narrow = cm_narrow(NAN, type);
+    if (type != CM_F32) nan.half = cm_to_half(NAN, type);
     return cm_stream_write(stream, to, &nan, cm_dtype_size(type));
 }
 

@@ -67,9 +67,9 @@ static cm_status run_eights(cm_stream *stream, const cm_call *call, cm_batch_nor
     const cm_tensor *y = CM_ARG(call, batch_norm_inference, y), *x = CM_ARG(call, batch_norm_inference, x);
     const cm_tensor *residual = CM_ARG(call, batch_norm_inference, residual);
     args->type = x->dtype;
-    args->narrow_x = x->data;
-    args->narrow_residual = residual->dtype == CM_F32 ? NULL : residual->data;
-    args->narrow_y = y->dtype == CM_F32 ? NULL : y->data;
+    args->half_x = x->data;
+    args->half_residual = residual->dtype == CM_F32 ? NULL : residual->data;
+    args->half_y = y->dtype == CM_F32 ? NULL : y->data;
     const int64_t rows = (args->chunks.rows + CM_EIGHT - 1) / CM_EIGHT;
     CM_LAUNCH(stream, call, cm_batch_norm_eights, args, rows * (args->chunks.columns / CM_EIGHT), 1);
     return CM_OK;

@@ -8,13 +8,13 @@ typedef struct cm_batch_norm_args {
     cm_chunks chunks; /* of two parts */
     cm_rows y, x, residual, dx, dresidual, dy;
     const float *scale, *shift;
-    float *mean, *second;                       /* [C]: what elements are normalised with; see `constant` */
-    float *saved_mean, *saved_inverse;          /* [C] or NULL */
-    float *stats_mean, *stats_variance;         /* [C] or NULL; the variance is the unbiased one */
-    float *dscale, *dshift;                     /* [C] or NULL */
-    float *total;                               /* [2, C]: of a channel, the sums of g and of g * normal */
-    const uint16_t *narrow_x, *narrow_residual; /* planes of 16 bits in place of x, residual, y; NULL: not so */
-    uint16_t *narrow_y;
+    float *mean, *second;                   /* [C]: what elements are normalised with; see `constant` */
+    float *saved_mean, *saved_inverse;      /* [C] or NULL */
+    float *stats_mean, *stats_variance;     /* [C] or NULL; the variance is the unbiased one */
+    float *dscale, *dshift;                 /* [C] or NULL */
+    float *total;                           /* [2, C]: of a channel, the sums of g and of g * normal */
+    const uint16_t *half_x, *half_residual; /* planes of 16 bits in place of x, residual, y; NULL: not so */
+    uint16_t *half_y;
     cm_dtype type; /* of them */
     float epsilon;
     cm_activation activation;
@@ -77,22 +77,22 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
 }
 
 /* What stands at row r from channel c on, of 16 bits or of float32; zeros if it is absent. */
-static CM_HD inline void cm_read_eight(const uint16_t *narrow, const cm_rows *wide, int64_t r, int64_t c,
+static CM_HD inline void cm_read_eight(const uint16_t *half, const cm_rows *wide, int64_t r, int64_t c,
                                        const cm_batch_norm_args *k, float out[CM_EIGHT]) {
     cm_eight halves = {{0}};
-    if (narrow) halves = cm_eight_at(narrow + r * k->chunks.columns + c);
+    if (half) halves = cm_eight_at(half + r * k->chunks.columns + c);
     for (int i = 0; i < CM_EIGHT; i++)
-        out[i] = narrow ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
+        out[i] = half ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
 }
 
 static CM_HD inline void cm_write_eight(const cm_batch_norm_args *k, int64_t r, int64_t c, const float x[CM_EIGHT]) {
     cm_eight halves;
-    if (!k->narrow_y) {
+    if (!k->half_y) {
         for (int i = 0; i < CM_EIGHT; i++) cm_row(&k->y, r)[c + i] = x[i];
         return;
     }
-    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_narrow(x[i], k->type);
-    *(cm_eight *)(void *)(k->narrow_y + r * k->chunks.columns + c) = halves;
+    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_to_half(x[i], k->type);
+    *(cm_eight *)(void *)(k->half_y + r * k->chunks.columns + c) = halves;
 }
 
 /* Item: eight channels of eight rows; 1 lane. As cm_batch_norm_apply, of x in 16 bits. */
@@ -107,8 +107,8 @@ CM_KERNEL void cm_batch_norm_eights(const cm_batch_norm_args *k, int64_t item, c
     }
     for (int64_t r = at.row * CM_EIGHT; r < end && r < k->chunks.rows; r++) {
         float x[CM_EIGHT], residual[CM_EIGHT];
-        cm_read_eight(k->narrow_x, &k->x, r, c, k, x);
-        cm_read_eight(k->narrow_residual, &k->residual, r, c, k, residual);
+        cm_read_eight(k->half_x, &k->x, r, c, k, x);
+        cm_read_eight(k->half_residual, &k->residual, r, c, k, residual);
         for (int i = 0; i < CM_EIGHT; i++) x[i] = cm_act_f(k->activation, x[i] * factor[i] + offset[i] + residual[i]);
         cm_write_eight(k, r, c, x);
     }

@@ -5,22 +5,22 @@
 #include "backend/cuda/ops/points.h"
 
 /* Are the inputs of products copied to 16 bits? */
-static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
+static bool is_half(const cm_call *call) { return call->attr.compute != CM_F32; }
 
 /* In 16 bits copies, planes and workspace begin at multiples of 16; in float32 weights stand where the parameters are.
  */
-static int gap_of(const cm_call *call, const cm_tensor *t) { return is_narrow(call) ? 0 : cm_alignment_gap(t->data); }
+static int gap_of(const cm_call *call, const cm_tensor *t) { return is_half(call) ? 0 : cm_alignment_gap(t->data); }
 
 /* Of the tensors x, weight, y or the gradients in their place. */
 static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way, const cm_tensor *const t[3]) {
     const cm_tensor *x = t[0], *weight = t[1], *y = t[2];
-    const bool narrow = is_narrow(call);
+    const bool half = is_half(call);
     return (cm_convolution){.way = way,
                             .B = x->dim[0],
                             .H = x->dim[1],
                             .W = x->dim[2],
-                            .C = narrow ? cm_narrow_row(x->dim[3]) : x->dim[3],
-                            .O = narrow ? cm_narrow_row(weight->dim[0]) : weight->dim[0],
+                            .C = half ? cm_half_row(x->dim[3]) : x->dim[3],
+                            .O = half ? cm_half_row(weight->dim[0]) : weight->dim[0],
                             .P = y->dim[1],
                             .Q = y->dim[2],
                             .k = weight->dim[1],
@@ -33,20 +33,20 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
 
 /* In 16 bits channels are as many as a multiple of 8, with zeros behind the last: tensor cores read 16 bytes at a time,
  * and cuDNN need not have another way. */
-static size_t narrow_bytes(const cm_tensor *t) {
-    return (size_t)cm_vector_count(t) * (size_t)cm_narrow_row(cm_tensor_last(t)) * sizeof(uint16_t);
+static size_t half_bytes(const cm_tensor *t) {
+    return (size_t)cm_vector_count(t) * (size_t)cm_half_row(cm_tensor_last(t)) * sizeof(uint16_t);
 }
 
-static size_t narrow_weight_bytes(const cm_tensor *weight) {
+static size_t half_weight_bytes(const cm_tensor *weight) {
     cm_tensor first = *weight;
-    first.dim[0] = cm_narrow_row(weight->dim[0]);
-    return narrow_bytes(&first);
+    first.dim[0] = cm_half_row(weight->dim[0]);
+    return half_bytes(&first);
 }
 
-static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
+static cm_status make_half(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
     cm_dense_args args = {.x = cm_vectors_of(t), .n = cm_tensor_last(t), .to = to, .type = call->attr.compute};
-    args.narrow = args.columns = cm_narrow_row(cm_tensor_last(t));
-    return cm_narrow_run(stream, call, &args, cm_vector_count(t));
+    args.half_stride = args.columns = cm_half_row(cm_tensor_last(t));
+    return cm_half_run(stream, call, &args, cm_vector_count(t));
 }
 
 static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor *weight, cm_cuda_plan *plan) {
@@ -56,7 +56,7 @@ static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor
 /* t (+)= act(result + bias), of a result in 16 bits (`from`) or in float32 (`x`). */
 static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor *t, cm_dense_args *args) {
     args->n = cm_tensor_last(t);
-    args->narrow = cm_narrow_row(cm_tensor_last(t));
+    args->half_stride = cm_half_row(cm_tensor_last(t));
     args->type = call->attr.compute;
     args->y = (cm_rows){t->data, args->n};
     CM_LAUNCH(stream, call, cm_dense_end_each, args, (int64_t)cm_tensor_count(t), 1);
@@ -67,7 +67,7 @@ static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor 
 
 static bool is_of_points(const cm_stream *stream, const cm_call *call) {
     const cm_tensor *weight = CM_ARG(call, conv2d, weight);
-    return is_narrow(call) && cm_ops_limits_of(stream).multiplies_16_bits && weight->dim[1] == 1 &&
+    return is_half(call) && cm_ops_limits_of(stream).multiplies_16_bits && weight->dim[1] == 1 &&
            call->attr.stride == 1 && weight->dim[0] <= CM_POINT_OUTPUTS && CM_ARG(call, conv2d, y)->dtype == CM_F32;
 }
 
@@ -97,7 +97,7 @@ static cm_status run_points(cm_stream *stream, const cm_call *call) {
 
 /* The result is made apart where y cannot take it: in 16 bits, or to be added after relu. */
 static bool is_apart(const cm_call *call) {
-    return (is_narrow(call) && CM_ARG(call, conv2d, y)->dtype == CM_F32) ||
+    return (is_half(call) && CM_ARG(call, conv2d, y)->dtype == CM_F32) ||
            (CM_ADDS(call, conv2d, y) && call->attr.activation != CM_ACT_NONE);
 }
 
@@ -108,10 +108,10 @@ typedef struct forward_places {
 static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = {0};
-    p.x = cm_ops_piece(&p.bytes, is_narrow(call) && x->dtype == CM_F32 ? narrow_bytes(x) : 0);
-    p.y = cm_ops_piece(&p.bytes, !is_apart(call)   ? 0
-                                 : is_narrow(call) ? narrow_bytes(y)
-                                                   : cm_tensor_count(y) * sizeof(float));
+    p.x = cm_ops_piece(&p.bytes, is_half(call) && x->dtype == CM_F32 ? half_bytes(x) : 0);
+    p.y = cm_ops_piece(&p.bytes, !is_apart(call) ? 0
+                                 : is_half(call) ? half_bytes(y)
+                                                 : cm_tensor_count(y) * sizeof(float));
     return p;
 }
 
@@ -125,7 +125,7 @@ static void free_convolutions(cm_cuda_plan *plan) {
 static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), CM_ARG(call, conv2d, y)};
     plan->free = free_convolutions;
-    if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
+    if (is_half(call)) CM_TRY(acquire(stream, call, t[1], plan));
     if (is_of_points(stream, call)) return CM_OK; /* and no plan of a convolution */
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
     convolution.accumulate = !is_apart(call) && CM_ADDS(call, conv2d, y);
@@ -143,17 +143,17 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = places_of(call);
     const void *from = x->data, *weight = CM_ARG(call, conv2d, weight)->data;
-    bool narrow = is_narrow(call), apart = is_apart(call);
-    if (narrow) weight = plan->copy->block.base;
-    if (narrow && x->dtype == CM_F32) {
+    bool half = is_half(call), apart = is_apart(call);
+    if (half) weight = plan->copy->block.base;
+    if (half && x->dtype == CM_F32) {
         from = cm_ops_at(stream, p.x);
-        CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_half(stream, call, x, cm_ops_at(stream, p.x)));
     }
     void *result = apart ? cm_ops_at(stream, p.y) : y->data;
     CM_TRY(cm_convolution_run(stream, plan->convolution[0], from, weight, result));
     cm_dense_args args = {.bias = CM_ARG(call, conv2d, bias)->data,
                           .activation = call->attr.activation,
-                          .from = narrow ? result : NULL,
+                          .from = half ? result : NULL,
                           .x = {result, cm_tensor_last(y)},
                           .add = apart && CM_ADDS(call, conv2d, y)};
     bool done = !apart && !args.bias && args.activation == CM_ACT_NONE;
@@ -163,13 +163,13 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
 /* ---- forward, with a norm behind it ---- */
 
 /* Are the sums in 16 bits, as the kernel behind them takes them? */
-static bool has_narrow_sums(const cm_call *call) {
-    return is_narrow(call) && cm_tensor_last(CM_ARG(call, conv2d_norm, y)) % CM_EIGHT == 0;
+static bool has_half_sums(const cm_call *call) {
+    return is_half(call) && cm_tensor_last(CM_ARG(call, conv2d_norm, y)) % CM_EIGHT == 0;
 }
 
 /* The convolution alone, whose result is at `sums`. */
 static cm_call convolution_alone(const cm_call *call, void *sums) {
-    const cm_dtype type = has_narrow_sums(call) ? call->attr.compute : CM_F32;
+    const cm_dtype type = has_half_sums(call) ? call->attr.compute : CM_F32;
     cm_call conv = {.op = CM_OP_conv2d, .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
     conv.t[CM_T_conv2d_y] = cm_tensor_make(sums, type, 4, CM_ARG(call, conv2d_norm, y)->dim);
     conv.t[CM_T_conv2d_x] = *CM_ARG(call, conv2d_norm, x);
@@ -241,7 +241,7 @@ enum { TRIED = 3 };
 /* What a measurement overwrites is not the call's; of x that is the copy in 16 bits, which either way reads. */
 static cm_status set_all_apart(cm_stream *stream, cm_call *apart, cm_buffer memory[TRIED]) {
     cm_tensor *x = &apart->t[CM_T_conv2d_norm_x];
-    x->dim[3] = cm_narrow_row(x->dim[3]);
+    x->dim[3] = cm_half_row(x->dim[3]);
     *x = cm_tensor_make(x->data, apart->attr.compute, 4, x->dim);
     CM_TRY(set_apart(stream, x, &memory[0]));
     CM_TRY(set_apart(stream, &apart->t[CM_T_conv2d_norm_residual], &memory[1]));
@@ -271,7 +271,7 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
 /* A plan reads and writes 16 bytes at a time. */
 static bool may_be_whole(const cm_call *call) {
     const void *y = CM_ARG(call, conv2d_norm, y)->data, *residual = CM_ARG(call, conv2d_norm, residual)->data;
-    return has_narrow_sums(call) && cm_alignment_gap(y) == 0 && cm_alignment_gap(residual) == 0;
+    return has_half_sums(call) && cm_alignment_gap(y) == 0 && cm_alignment_gap(residual) == 0;
 }
 
 static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
@@ -288,7 +288,7 @@ cm_status cm_cuda_conv2d_norm(cm_stream *stream, const cm_call *call) {
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *x = CM_ARG(call, conv2d_norm, x);
     if (!plan->whole) return run_apart(stream, call);
-    if (x->dtype == CM_F32) CM_TRY(make_narrow(stream, call, x, cm_ops_workspace(stream)));
+    if (x->dtype == CM_F32) CM_TRY(make_half(stream, call, x, cm_ops_workspace(stream)));
     const cm_convolution_norm_data data = norm_data(stream, call);
     return cm_convolution_norm_run(stream, plan->whole, &data);
 }
@@ -304,12 +304,12 @@ typedef struct backward_places {
 
 static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dy = CM_ARG(call, conv2d_backward, dy);
-    size_t of_x = narrow_bytes(x), of_weight = narrow_weight_bytes(CM_ARG(call, conv2d_backward, weight));
-    bool narrow = is_narrow(call);
+    size_t of_x = half_bytes(x), of_weight = half_weight_bytes(CM_ARG(call, conv2d_backward, weight));
+    bool half = is_half(call);
     backward_places p = {0};
-    p.dy = cm_ops_piece(&p.bytes, narrow ? narrow_bytes(dy) : 0);
-    p.x = cm_ops_piece(&p.bytes, narrow ? of_x : 0);
-    p.result = cm_ops_piece(&p.bytes, !narrow ? 0 : of_x > of_weight ? of_x : of_weight);
+    p.dy = cm_ops_piece(&p.bytes, half ? half_bytes(dy) : 0);
+    p.x = cm_ops_piece(&p.bytes, half ? of_x : 0);
+    p.result = cm_ops_piece(&p.bytes, !half ? 0 : of_x > of_weight ? of_x : of_weight);
     p.sums = cm_ops_piece(&p.bytes, cm_column_sums_bytes(cm_vector_count(dy), cm_tensor_last(dy)));
     return p;
 }
@@ -320,19 +320,19 @@ static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dx = CM_ARG(call, conv2d_backward, dx);
     const cm_tensor *weight = CM_ARG(call, conv2d_backward, weight), *dy = CM_ARG(call, conv2d_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, conv2d_backward, dweight);
-    bool narrow = is_narrow(call);
+    bool half = is_half(call);
     plan->free = free_convolutions;
     if (dx->data) {
         const cm_tensor *const t[3] = {dx, weight, dy};
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);
-        convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dx);
-        if (narrow) CM_TRY(acquire(stream, call, weight, plan));
+        convolution.accumulate = !half && CM_ADDS(call, conv2d_backward, dx);
+        if (half) CM_TRY(acquire(stream, call, weight, plan));
         CM_TRY(cm_convolution_prepare(stream, &convolution, &plan->convolution[DX]));
     }
     if (!dweight->data) return CM_OK;
     const cm_tensor *const t[3] = {x, dweight, dy};
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE_WEIGHT, t);
-    convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dweight);
+    convolution.accumulate = !half && CM_ADDS(call, conv2d_backward, dweight);
     return cm_convolution_prepare(stream, &convolution, &plan->convolution[DWEIGHT]);
 }
 
@@ -351,7 +351,7 @@ static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspac
 static cm_status run_gradient(cm_stream *stream, const cm_call *call, int which, const void *a, const void *b) {
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *to = which == DX ? CM_ARG(call, conv2d_backward, dx) : CM_ARG(call, conv2d_backward, dweight);
-    if (!is_narrow(call)) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
+    if (!is_half(call)) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
     void *result = cm_ops_at(stream, backward_places_of(call).result);
     CM_TRY(cm_convolution_run(stream, plan->convolution[which], a, b, result));
     bool add = which == DX ? CM_ADDS(call, conv2d_backward, dx) : CM_ADDS(call, conv2d_backward, dweight);
@@ -365,12 +365,12 @@ cm_status cm_cuda_conv2d_backward(cm_stream *stream, const cm_call *call) {
     bool dx = CM_ARG(call, conv2d_backward, dx)->data, dweight = CM_ARG(call, conv2d_backward, dweight)->data;
     backward_places p = backward_places_of(call);
     const void *of_dy = dy->data, *of_x = x->data, *weight = CM_ARG(call, conv2d_backward, weight)->data;
-    if (is_narrow(call)) {
+    if (is_half(call)) {
         if (plan->copy) weight = plan->copy->block.base;
         of_dy = cm_ops_at(stream, p.dy);
         of_x = cm_ops_at(stream, p.x);
-        CM_TRY(make_narrow(stream, call, dy, cm_ops_at(stream, p.dy)));
-        if (dweight) CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_half(stream, call, dy, cm_ops_at(stream, p.dy)));
+        if (dweight) CM_TRY(make_half(stream, call, x, cm_ops_at(stream, p.x)));
     }
     if (dweight) CM_TRY(run_gradient(stream, call, DWEIGHT, of_dy, of_x));
     CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums)));

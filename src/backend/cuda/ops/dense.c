@@ -6,16 +6,16 @@
 #include "core/log.h"
 
 /* Are the inputs of products copied to 16 bits? */
-static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
+static bool is_half(const cm_call *call) { return call->attr.compute != CM_F32; }
 
-cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) {
+cm_status cm_half_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) {
     const bool eights =
-        args->columns % CM_EIGHT == 0 && args->narrow % CM_EIGHT == 0 && cm_alignment_gap(args->to) == 0;
+        args->columns % CM_EIGHT == 0 && args->half_stride % CM_EIGHT == 0 && cm_alignment_gap(args->to) == 0;
     args->fours = cm_are_fours(&args->x);
     if (eights) {
-        CM_LAUNCH(stream, call, cm_narrow_eights, args, rows * args->columns / CM_EIGHT, 1);
+        CM_LAUNCH(stream, call, cm_half_eights, args, rows * args->columns / CM_EIGHT, 1);
     } else {
-        CM_LAUNCH(stream, call, cm_narrow_each, args, rows * args->columns, 1);
+        CM_LAUNCH(stream, call, cm_half_each, args, rows * args->columns, 1);
     }
     return CM_OK;
 }
@@ -29,13 +29,13 @@ typedef struct operand {
 /* `copy`: a tensor for the copy, or without an address. */
 static operand operand_of(const cm_call *call, const cm_tensor *t, const cm_tensor *copy) {
     operand o = {NULL, *t};
-    if (!is_narrow(call) || t->dtype != CM_F32) return o;
+    if (!is_half(call) || t->dtype != CM_F32) return o;
     o.from = t;
     if (copy->data) {
         o.t = *copy;
     } else {
         o.t.data = NULL;
-        o.t.stride = cm_narrow_row(t->dim[1]);
+        o.t.stride = cm_half_row(t->dim[1]);
     }
     return o;
 }
@@ -54,9 +54,9 @@ static cm_status make_operand(cm_stream *stream, const cm_call *call, const oper
     *address = to;
     if (!o->from) return CM_OK;
     cm_dense_args args = {
-        .x = cm_rows_of(o->from), .n = o->t.dim[1], .to = to, .narrow = o->t.stride, .type = call->attr.compute};
+        .x = cm_rows_of(o->from), .n = o->t.dim[1], .to = to, .half_stride = o->t.stride, .type = call->attr.compute};
     args.columns = args.n;
-    return cm_narrow_run(stream, call, &args, o->t.dim[0]);
+    return cm_half_run(stream, call, &args, o->t.dim[0]);
 }
 
 /* What kernels need to know of the action's encoding: `weight` is the whole one, or its gradient. */
@@ -85,7 +85,7 @@ static bool has_end(const cm_call *call) {
 static bool is_apart(const cm_call *call) { return CM_ADDS(call, dense, y) && has_end(call); }
 
 static operand forward_x(const cm_call *call) {
-    return operand_of(call, CM_ARG(call, dense, x), CM_ARG(call, dense, narrow_x));
+    return operand_of(call, CM_ARG(call, dense, x), CM_ARG(call, dense, half_x));
 }
 
 /* Workspace: x in 16 bits, the product by itself. */
@@ -128,18 +128,18 @@ static cm_status prepare_product(cm_stream *stream, cm_cuda_product *product, co
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const operand x = forward_x(call);
-    const bool narrow = is_narrow(call), apart = is_apart(call);
+    const bool half = is_half(call), apart = is_apart(call);
     plan->free = cm_cuda_free_products;
-    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
+    if (half) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
     cm_cuda_product product = {.m = x.t.dim[0],
                                .n = weight->dim[0],
                                .k = x.t.dim[1],
                                .b_across = true,
                                .a_row = x.t.stride,
-                               .b_row = narrow ? plan->copy->stride : weight->stride,
+                               .b_row = half ? plan->copy->stride : weight->stride,
                                .c_row = apart ? y->dim[1] : y->stride,
                                .a_gap = gap_of(x.t.data, false),
-                               .b_gap = gap_of(weight->data, narrow),
+                               .b_gap = gap_of(weight->data, half),
                                .c_gap = gap_of(y->data, apart),
                                .type = call->attr.compute,
                                .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
@@ -172,7 +172,7 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
     const forward_places p = places_of(call, &x);
     cm_product_data data = {NULL, CM_ARG(call, dense, weight)->data, CM_ARG(call, dense, bias)->data,
                             CM_ARG(call, dense, y)->data};
-    if (is_narrow(call)) data.b = plan->copy->block.base;
+    if (is_half(call)) data.b = plan->copy->block.base;
     if (is_apart(call)) data.c = cm_ops_at(stream, p.y);
     CM_TRY(make_operand(stream, call, &x, p.x, &data.a));
     CM_TRY(cm_product_run(stream, plan->product[0], &data));
@@ -206,9 +206,9 @@ static size_t action_bytes(const cm_call *call) {
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static backward_parts backward_parts_of(const cm_call *call) {
-    const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *narrow_dy = CM_ARG(call, dense_backward, narrow_dy);
+    const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *half_dy = CM_ARG(call, dense_backward, half_dy);
     const cm_tensor none = {0};
-    backward_parts p = {.dy = operand_of(call, narrow_dy->data ? narrow_dy : dy, &none),
+    backward_parts p = {.dy = operand_of(call, half_dy->data ? half_dy : dy, &none),
                         .x = operand_of(call, CM_ARG(call, dense_backward, x), &none)};
     p.dy_at = cm_ops_piece(&p.bytes, workspace_of(&p.dy));
     p.x_at = cm_ops_piece(&p.bytes, workspace_of(&p.x));
@@ -220,16 +220,16 @@ size_t cm_cuda_dense_backward_workspace(const cm_call *call) { return backward_p
 
 static cm_status make_dx(cm_stream *stream, const cm_call *call, const cm_tensor *dy, cm_cuda_plan *plan) {
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *weight = CM_ARG(call, dense_backward, weight);
-    bool narrow = is_narrow(call);
-    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], call->attr.compute, &plan->copy));
+    bool half = is_half(call);
+    if (half) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], call->attr.compute, &plan->copy));
     cm_cuda_product product = {.m = dy->dim[0],
                                .n = dx->dim[1],
                                .k = dy->dim[1],
                                .a_row = dy->stride,
-                               .b_row = narrow ? plan->copy->stride : weight->stride,
+                               .b_row = half ? plan->copy->stride : weight->stride,
                                .c_row = dx->stride,
                                .a_gap = gap_of(dy->data, false),
-                               .b_gap = gap_of(weight->data, narrow),
+                               .b_gap = gap_of(weight->data, half),
                                .c_gap = gap_of(dx->data, false),
                                .type = call->attr.compute,
                                .accumulate = CM_ADDS(call, dense_backward, dx)};

@@ -9,9 +9,9 @@
 
 typedef struct cm_dense_args {
     cm_rows y, x;         /* rows of n */
-    const uint16_t *from; /* in place of x: of 16 bits, rows `narrow` apart */
-    uint16_t *to;         /* of 16 bits, rows `narrow` apart */
-    int64_t narrow, n;
+    const uint16_t *from; /* in place of x: of 16 bits, rows `half_stride` apart */
+    uint16_t *to;         /* of 16 bits, rows `half_stride` apart */
+    int64_t half_stride, n;
     int64_t columns;       /* of `to` that are written: n of x, and zeros behind them */
     const float *bias;     /* [n] or NULL */
     cm_rows weight;        /* the columns of the encoding; data NULL: no action */
@@ -26,17 +26,17 @@ typedef struct cm_dense_args {
 } cm_dense_args;
 
 /* Elements from one row of n to the next in 16 bits: rows begin at multiples of 16 bytes. */
-static inline int cm_narrow_row(int n) { return (n + 7) / 8 * 8; }
+static inline int cm_half_row(int n) { return (n + 7) / 8 * 8; }
 
 /* Item: an element of a row's first `columns`; 1 lane. to = x in 16 bits, and zeros behind it */
-CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_half_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->columns);
     (void)lanes;
-    k->to[at.row * k->narrow + at.column] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
+    k->to[at.row * k->half_stride + at.column] = at.column < k->n ? cm_to_half(*cm_at(&k->x, at), k->type) : 0;
 }
 
 /* Item: eight of those elements, else as above; rows of `to` are eights. If x has fours they are read as such. */
-CM_KERNEL void cm_narrow_eights(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_half_eights(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     const cm_place at = cm_place_of(item, k->columns / CM_EIGHT);
     const int64_t first = at.column * CM_EIGHT;
     const float *x = cm_row(&k->x, at.row) + first;
@@ -44,11 +44,11 @@ CM_KERNEL void cm_narrow_eights(const cm_dense_args *k, int64_t item, const cm_l
     (void)lanes;
     if (k->fours && first + CM_EIGHT <= k->n) {
         const cm_four low = cm_four_at(x), high = cm_four_at(x + CM_FOUR);
-        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = cm_narrow(i < CM_FOUR ? low.v[i] : high.v[i - CM_FOUR], k->type);
+        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = cm_to_half(i < CM_FOUR ? low.v[i] : high.v[i - CM_FOUR], k->type);
     } else {
-        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = first + i < k->n ? cm_narrow(x[i], k->type) : 0;
+        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = first + i < k->n ? cm_to_half(x[i], k->type) : 0;
     }
-    *(cm_eight *)(void *)(k->to + at.row * k->narrow + first) = out;
+    *(cm_eight *)(void *)(k->to + at.row * k->half_stride + first) = out;
 }
 
 /* The action of a row; -1: there is none. */
@@ -98,7 +98,7 @@ CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
     cm_encoded e = cm_dense_encoded(k, cm_dense_action(k, at.row));
-    float x = k->from ? cm_widen(k->from[at.row * k->narrow + at.column], k->type) : *cm_at(&k->x, at);
+    float x = k->from ? cm_widen(k->from[at.row * k->half_stride + at.column], k->type) : *cm_at(&k->x, at);
     cm_dense_end(k, &e, at, x);
 }
 
@@ -134,15 +134,15 @@ CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, cons
 /* ---- hosts ---- */
 
 /* `rows` rows of args->columns in 16 bits, by whichever of the two kernels can. */
-cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
+cm_status cm_half_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
 
 /* What frees a plan of products. */
 struct cm_cuda_plan;
 void cm_cuda_free_products(struct cm_cuda_plan *plan);
 
 #define CM_DENSE_KERNELS(X)                                                                                            \
-    X(cm_narrow_each, cm_dense_args)                                                                                   \
-    X(cm_narrow_eights, cm_dense_args)                                                                                 \
+    X(cm_half_each, cm_dense_args)                                                                                     \
+    X(cm_half_eights, cm_dense_args)                                                                                   \
     X(cm_dense_end_each, cm_dense_args)                                                                                \
     X(cm_dense_action_partial, cm_dense_args)                                                                          \
     X(cm_dense_action_finish, cm_dense_args)

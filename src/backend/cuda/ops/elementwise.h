@@ -8,7 +8,7 @@
 /* Rows of n elements; what a kernel does not name is absent. `out` may be one of the inputs. */
 typedef struct cm_map_args {
     cm_rows out, a, b, c;
-    cm_narrow_rows narrow; /* of out */
+    cm_half_rows half; /* of out */
     int64_t n;
     cm_activation activation;
     float scale;
@@ -20,7 +20,7 @@ typedef struct cm_map_args {
 static CM_HD inline void cm_map_put(const cm_map_args *k, cm_place at, float value) {
     float *out = cm_at(&k->out, at);
     cm_put(out, value, k->add);
-    cm_put_narrow(&k->narrow, at.row, at.column, *out);
+    cm_put_half(&k->half, at.row, at.column, *out);
 }
 
 /* out = act(a) */

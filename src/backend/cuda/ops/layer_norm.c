@@ -16,7 +16,7 @@ cm_status cm_cuda_layer_norm(cm_stream *stream, const cm_call *call) {
     cm_layer_norm_args args = args_of(call, x);
     args.y = cm_rows_of(CM_ARG(call, layer_norm, y));
     args.saved = cm_rows_of(CM_ARG(call, layer_norm, saved));
-    args.narrow = cm_narrow_rows_of(CM_ARG(call, layer_norm, narrow));
+    args.half = cm_half_rows_of(CM_ARG(call, layer_norm, half));
     args.scale = CM_ARG(call, layer_norm, scale)->data;
     args.shift = CM_ARG(call, layer_norm, shift)->data;
     CM_LAUNCH(stream, call, cm_layer_norm_runs, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
@@ -50,7 +50,7 @@ cm_status cm_cuda_layer_norm_backward(cm_stream *stream, const cm_call *call) {
     cm_layer_norm_args args = args_of(call, x);
     args.saved = cm_rows_of(CM_ARG(call, layer_norm_backward, saved));
     args.dx = cm_rows_of(CM_ARG(call, layer_norm_backward, dx));
-    args.narrow = cm_narrow_rows_of(CM_ARG(call, layer_norm_backward, narrow));
+    args.half = cm_half_rows_of(CM_ARG(call, layer_norm_backward, half));
     args.dy = cm_rows_of(CM_ARG(call, layer_norm_backward, dy));
     args.scale = CM_ARG(call, layer_norm_backward, scale)->data;
     args.shift = CM_ARG(call, layer_norm_backward, shift)->data;

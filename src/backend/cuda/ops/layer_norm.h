@@ -6,7 +6,7 @@
 
 typedef struct cm_layer_norm_args {
     cm_rows y, saved, x, dx, dy; /* y: forward only */
-    cm_narrow_rows narrow;       /* of y or dx */
+    cm_half_rows half;           /* of y or dx */
     const float *scale, *shift;  /* [groups * n] */
     int groups, n;
     float epsilon;
@@ -39,7 +39,7 @@ CM_KERNEL void cm_layer_norm_runs(const cm_layer_norm_args *k, int64_t item, con
         }
         for (int j = 0, at = i; j < CM_FEW && at < k->n; j++, at += lanes->count) {
             y[at] = cm_act_f(k->activation, own[j]);
-            cm_put_narrow(&k->narrow, run.row, first + at, y[at]);
+            cm_put_half(&k->half, run.row, first + at, y[at]);
         }
     }
     if (!k->saved.data || lanes->index != 0) return;
@@ -81,7 +81,7 @@ CM_KERNEL void cm_layer_norm_slopes(const cm_layer_norm_args *k, int64_t item, c
         float g = e.gradient * k->scale[first + i];
         float *dx = cm_row(&k->dx, run.row) + first + i;
         cm_put(dx, cm_norm_slope_f(inverse, g, e.normal, mean_g, mean_along), k->add);
-        cm_put_narrow(&k->narrow, run.row, first + i, *dx);
+        cm_put_half(&k->half, run.row, first + i, *dx);
     }
 }
 

@@ -8,7 +8,7 @@ cm_status cm_cuda_policy_loss(cm_stream *stream, const cm_call *call) {
                          .y = cm_rows_of(CM_ARG(call, policy_loss, target)),
                          .legal = cm_rows_of(CM_ARG(call, policy_loss, legal)),
                          .dx = cm_rows_of(CM_ARG(call, policy_loss, dlogits)),
-                         .narrow = cm_narrow_rows_of(CM_ARG(call, policy_loss, narrow)),
+                         .half = cm_half_rows_of(CM_ARG(call, policy_loss, half)),
                          .loss = CM_ARG(call, policy_loss, loss)->data,
                          .entropy = CM_ARG(call, policy_loss, entropy)->data,
                          .coefficient = CM_ARG(call, policy_loss, coefficient)->data,
@@ -24,7 +24,7 @@ cm_status cm_cuda_scalar_loss(cm_stream *stream, const cm_call *call) {
     const cm_tensor *prediction = CM_ARG(call, scalar_loss, prediction);
     cm_loss_args args = {.x = cm_rows_of(prediction),
                          .dx = cm_rows_of(CM_ARG(call, scalar_loss, dprediction)),
-                         .narrow = cm_narrow_rows_of(CM_ARG(call, scalar_loss, narrow)),
+                         .half = cm_half_rows_of(CM_ARG(call, scalar_loss, half)),
                          .loss = CM_ARG(call, scalar_loss, loss)->data,
                          .target = CM_ARG(call, scalar_loss, target)->data,
                          .coefficient = CM_ARG(call, scalar_loss, coefficient)->data,

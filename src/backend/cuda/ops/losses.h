@@ -6,7 +6,7 @@
 
 typedef struct cm_loss_args {
     cm_rows x, y, legal, dx;           /* logits, targets; rows of n */
-    cm_narrow_rows narrow;             /* of dx */
+    cm_half_rows half;                 /* of dx */
     float *loss, *entropy;             /* [B]; entropy may be NULL */
     const float *target, *coefficient; /* [B] */
     int n;
@@ -42,7 +42,7 @@ CM_KERNEL void cm_policy_rows(const cm_loss_args *k, int64_t item, const cm_lane
             slope = cm_policy_slope_f(cm_softmax_probability_f(&s, logits[i]), cm_softmax_log_f(&s, logits[i]),
                                       target[i], flat, k->weight);
         cm_put(dx + i, c * slope, k->add);
-        cm_put_narrow(&k->narrow, item, i, dx[i]);
+        cm_put_half(&k->half, item, i, dx[i]);
     }
 }
 
@@ -54,7 +54,7 @@ CM_KERNEL void cm_scalar_loss_each(const cm_loss_args *k, int64_t item, const cm
     if (!k->dx.data) return;
     float *dx = cm_row(&k->dx, item);
     cm_put(dx, 2.0f * k->coefficient[item] * off, k->add);
-    cm_put_narrow(&k->narrow, item, 0, *dx);
+    cm_put_half(&k->half, item, 0, *dx);
 }
 
 /* Item: a row; cm_lanes_for(n) lanes. */

@@ -23,20 +23,20 @@ static sizes sizes_of(const cm_call *call, const cm_tensor *x, const cm_tensor *
 
 static size_t floats(int64_t rows, int columns) { return (size_t)rows * (size_t)columns * sizeof(float); }
 
-static bool is_narrow(const sizes *s) { return s->type != CM_F32; }
+static bool is_half(const sizes *s) { return s->type != CM_F32; }
 
 /* Room for a matrix [rows, columns] as a product reads it, where that is not as it lies. */
 static size_t operand_piece(size_t *used, const sizes *s, int64_t rows, int columns) {
-    return cm_ops_piece(used, is_narrow(s) ? (size_t)rows * (size_t)cm_narrow_row(columns) * sizeof(uint16_t) : 0);
+    return cm_ops_piece(used, is_half(s) ? (size_t)rows * (size_t)cm_half_row(columns) * sizeof(uint16_t) : 0);
 }
 
 /* Elements from row to row of an operand whose rows are `step` apart in float32. */
 static int64_t operand_row(const sizes *s, int columns, int64_t step) {
-    return is_narrow(s) ? cm_narrow_row(columns) : step;
+    return is_half(s) ? cm_half_row(columns) : step;
 }
 
 /* Gaps of what a product reads: copies have none; the steps of a tensor have what is common to all. */
-static int gap_of(const void *data, const sizes *s) { return is_narrow(s) ? 0 : cm_alignment_gap(data); }
+static int gap_of(const void *data, const sizes *s) { return is_half(s) ? 0 : cm_alignment_gap(data); }
 static int step_gap(const sizes *s, const void *first, int columns) {
     bool whole = cm_alignment_gap(first) == 0 && s->B * columns % 4 == 0;
     return whole ? 0 : (int)sizeof(float);
@@ -56,8 +56,8 @@ static cm_status operand(cm_stream *stream, const cm_call *call, const matrix *m
     void *copy = cm_ops_at(stream, place);
     cm_rows from = {(float *)m->data, m->step};
     cm_dense_args args = {.x = from, .n = m->columns, .to = copy, .type = call->attr.compute};
-    args.narrow = args.columns = cm_narrow_row(m->columns);
-    CM_TRY(cm_narrow_run(stream, call, &args, m->rows));
+    args.half_stride = args.columns = cm_half_row(m->columns);
+    CM_TRY(cm_half_run(stream, call, &args, m->rows));
     *out = copy;
     return CM_OK;
 }
@@ -231,7 +231,7 @@ static cm_cuda_product through_weight(const sizes *s, int rows, int n, const cm_
                              .a_row = operand_row(s, s->gates, s->gates),
                              .b_row = operand_row(s, n, weight->stride),
                              .c_row = n,
-                             .a_gap = is_narrow(s) ? 0 : step_gap(s, NULL, s->gates),
+                             .a_gap = is_half(s) ? 0 : step_gap(s, NULL, s->gates),
                              .b_gap = gap_of(weight->data, s),
                              .type = s->type};
 }

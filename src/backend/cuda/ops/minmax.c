@@ -10,7 +10,7 @@ static cm_minmax_args args_of(const cm_call *call, const cm_tensor *x) {
 /* y and nothing else, of rows of fours? */
 static bool makes_fours(const cm_minmax_args *args) {
     return args->groups == 1 && args->n % CM_FOUR == 0 && cm_are_fours(&args->x) && cm_are_fours(&args->y) &&
-           !args->saved.data && !args->narrow.data && !args->narrow_x.data;
+           !args->saved.data && !args->half.data && !args->half_x.data;
 }
 
 cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
@@ -19,8 +19,8 @@ cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     args.x = cm_rows_of(x);
     args.y = cm_rows_of(CM_ARG(call, minmax, y));
     args.saved = cm_rows_of(CM_ARG(call, minmax, saved));
-    args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax, narrow));
-    args.narrow_x = cm_narrow_rows_of(CM_ARG(call, minmax, narrow_x));
+    args.half = cm_half_rows_of(CM_ARG(call, minmax, half));
+    args.half_x = cm_half_rows_of(CM_ARG(call, minmax, half_x));
     if (makes_fours(&args)) {
         CM_LAUNCH(stream, call, cm_minmax_fours, &args, x->dim[0], cm_lanes_for(args.n));
     } else {
@@ -36,7 +36,7 @@ cm_status cm_cuda_minmax_backward(cm_stream *stream, const cm_call *call) {
     args.dx = cm_rows_of(CM_ARG(call, minmax_backward, dx));
     args.dy = cm_rows_of(CM_ARG(call, minmax_backward, dy));
     args.saved = cm_rows_of(CM_ARG(call, minmax_backward, saved));
-    args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax_backward, narrow));
+    args.half = cm_half_rows_of(CM_ARG(call, minmax_backward, half));
     args.add = CM_ADDS(call, minmax_backward, dx);
     CM_LAUNCH(stream, call, cm_minmax_slopes, &args, (int64_t)y->dim[0] * args.groups, cm_lanes_for(args.n));
     return CM_OK;

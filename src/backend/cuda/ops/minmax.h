@@ -7,9 +7,9 @@
 
 typedef struct cm_minmax_args {
     cm_rows y, saved, x, dx, dy;
-    cm_narrow_rows narrow, narrow_x; /* of y or dx; of x */
-    int groups, n, step;             /* group g begins at element g of its row */
-    bool add;                        /* dx += */
+    cm_half_rows half, half_x; /* of y or dx; of x */
+    int groups, n, step;       /* group g begins at element g of its row */
+    bool add;                  /* dx += */
 } cm_minmax_args;
 
 /* The first places of the smallest and of the largest of x, `step` apart; 0 if the first is NaN. */
@@ -50,8 +50,8 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
         for (int j = 0; j < CM_FEW && i + j * lanes->count < k->n; j++) {
             const int64_t at = (int64_t)(i + j * lanes->count) * k->step;
             y[at] = (own[j] - least) / range;
-            cm_put_narrow(&k->narrow, group.row, group.column + at, y[at]);
-            cm_put_narrow(&k->narrow_x, group.row, group.column + at, own[j]);
+            cm_put_half(&k->half, group.row, group.column + at, y[at]);
+            cm_put_half(&k->half_x, group.row, group.column + at, own[j]);
         }
     }
     if (!k->saved.data || lanes->index != 0) return;
@@ -105,7 +105,7 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
     CM_EACH(i, lanes, k->n) {
         const int64_t at = (int64_t)i * k->step;
         cm_put(dx + at, cm_minmax_slope_f(dy[at], i, &g), k->add);
-        cm_put_narrow(&k->narrow, group.row, group.column + at, dx[at]);
+        cm_put_half(&k->half, group.row, group.column + at, dx[at]);
     }
 }
 

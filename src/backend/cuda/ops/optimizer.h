@@ -42,7 +42,7 @@ static CM_HD inline void cm_put_parameter(const cm_vector_args *k, int64_t item,
         if (at < 0 || at >= copy->count) continue;
         cm_place place = cm_place_of(at, copy->step);
         if (place.column < copy->columns)
-            copy->to[place.row * copy->stride + place.column] = cm_narrow(value, copy->type);
+            copy->to[place.row * copy->stride + place.column] = cm_to_half(value, copy->type);
     }
 }
 
@@ -93,7 +93,7 @@ CM_KERNEL void cm_copies_each(const cm_vector_args *k, int64_t item, const cm_la
     for (; item >= copy->cells; copy++) item -= copy->cells;
     cm_place place = cm_place_of(item, copy->stride);
     const float *row = k->x + copy->first + place.row * copy->step;
-    copy->to[item] = cm_narrow(place.column < copy->columns ? row[place.column] : 0.0f, copy->type);
+    copy->to[item] = cm_to_half(place.column < copy->columns ? row[place.column] : 0.0f, copy->type);
 }
 
 /* Item: a block of CM_NORM_BLOCK elements; CM_BLOCK lanes. y[item] = its sum of squares. */

@@ -36,15 +36,15 @@ static CM_HD inline float *cm_at(const cm_rows *rows, cm_place at) { return cm_r
 static CM_HD inline void cm_put(float *out, float value, bool add) { *out = add ? *out + value : value; }
 
 /* Rows of 16 bits, as products read them: row r begins at data + r * stride. */
-typedef struct cm_narrow_rows {
+typedef struct cm_half_rows {
     uint16_t *data; /* NULL: absent */
     int64_t stride;
     cm_dtype type;
-} cm_narrow_rows;
+} cm_half_rows;
 
 /* The copy of an element that was written. */
-static CM_HD inline void cm_put_narrow(const cm_narrow_rows *rows, int64_t row, int64_t column, float value) {
-    if (rows->data) rows->data[row * rows->stride + column] = cm_narrow(value, rows->type);
+static CM_HD inline void cm_put_half(const cm_half_rows *rows, int64_t row, int64_t column, float value) {
+    if (rows->data) rows->data[row * rows->stride + column] = cm_to_half(value, rows->type);
 }
 
 /* What a lane reads or writes at once, 16 bytes at a multiple of 16: four floats, eight numbers of 16 bits. */
@@ -77,8 +77,8 @@ static inline cm_rows cm_rows_of(const cm_tensor *t) {
     cm_rows rows = {(float *)t->data, t->stride};
     return rows;
 }
-static inline cm_narrow_rows cm_narrow_rows_of(const cm_tensor *t) {
-    cm_narrow_rows rows = {(uint16_t *)t->data, t->stride, t->dtype};
+static inline cm_half_rows cm_half_rows_of(const cm_tensor *t) {
+    cm_half_rows rows = {(uint16_t *)t->data, t->stride, t->dtype};
     return rows;
 }
 /* Along the last axis: all other dimensions count as rows. */

@@ -37,7 +37,7 @@ cm_status cm_cuda_categorical_loss(cm_stream *stream, const cm_call *call) {
     cm_support_args args = {.support = call->attr.support,
                             .logits = cm_rows_of(logits),
                             .dlogits = cm_rows_of(CM_ARG(call, categorical_loss, dlogits)),
-                            .narrow = cm_narrow_rows_of(CM_ARG(call, categorical_loss, narrow)),
+                            .half = cm_half_rows_of(CM_ARG(call, categorical_loss, half)),
                             .loss = CM_ARG(call, categorical_loss, loss)->data,
                             .value = CM_ARG(call, categorical_loss, decoded)->data,
                             .target = CM_ARG(call, categorical_loss, target)->data,

@@ -9,7 +9,7 @@ typedef struct cm_support_args {
     cm_support support;
     cm_rows y, x; /* value_transform: rows of n; two_hot: y */
     cm_rows logits, dlogits;
-    cm_narrow_rows narrow;             /* of dlogits */
+    cm_half_rows half;                 /* of dlogits */
     float *loss, *value;               /* [B]; value: decoded, may be NULL in categorical_loss */
     const float *target, *coefficient; /* [B] */
     int64_t n;
@@ -92,7 +92,7 @@ CM_KERNEL void cm_categorical_rows(const cm_support_args *k, int64_t item, const
     CM_EACH(i, lanes, size) {
         float target = cm_two_hot_weight_f(i, p.index, fraction);
         cm_put(dlogits + i, c * (cm_softmax_probability_f(&s, logits[i]) - target), k->add);
-        cm_put_narrow(&k->narrow, item, i, dlogits[i]);
+        cm_put_half(&k->half, item, i, dlogits[i]);
     }
 }
 

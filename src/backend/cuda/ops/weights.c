@@ -79,12 +79,12 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
                              .room = weight->dim[0],
                              .columns = columns,
                              .step = weight->stride,
-                             .stride = cm_narrow_row(columns),
+                             .stride = cm_half_row(columns),
                              .type = type};
     if (weight->ndim == 4) {
         const int window = weight->dim[1] * weight->dim[2];
         wanted.rows = weight->dim[0] * window;
-        wanted.room = cm_narrow_row(weight->dim[0]) * window;
+        wanted.room = cm_half_row(weight->dim[0]) * window;
         wanted.step = weight->dim[3];
     }
     weights *w = cm_ops_weights(stream);

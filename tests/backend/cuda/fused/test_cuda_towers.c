@@ -66,7 +66,7 @@ static void fill_x(const setup *s) {
         if (s->wide_x) {
             ((float *)x.data)[i] = some((int)i);
         } else {
-            ((uint16_t *)x.data)[i] = cm_narrow(some((int)i), s->type);
+            ((uint16_t *)x.data)[i] = cm_to_half(some((int)i), s->type);
         }
     }
 }
@@ -415,7 +415,7 @@ END_TEST
 static cm_status run_wrongly(cm_stream *s, const cm_call *call) {
     CM_TRY(cm_cuda_conv2d_norm(s, call));
     const cm_tensor *y = CM_ARG(call, conv2d_norm, y);
-    if (y->dtype != CM_F32) ((uint16_t *)y->data)[7] = cm_narrow(30.0f, y->dtype);
+    if (y->dtype != CM_F32) ((uint16_t *)y->data)[7] = cm_to_half(30.0f, y->dtype);
     return CM_OK;
 }
 

@@ -32,7 +32,7 @@ static void put(void *numbers, cm_dtype type, int i, float x) {
     if (type == CM_F32) {
         ((float *)numbers)[i] = x;
     } else {
-        ((uint16_t *)numbers)[i] = cm_narrow(x, type);
+        ((uint16_t *)numbers)[i] = cm_to_half(x, type);
     }
 }
 

@@ -31,7 +31,7 @@ START_TEST(copies_change_no_bit_of_an_update) {
     size_t count;
     const cm_dtype type = _i % 2 ? CM_F16 : CM_BF16;
     cm_backend_class without = cuda_cpu_class;
-    without.narrow = false;
+    without.takes_half = false;
     const int before = cuda_cpu_launches;
     float *one = update(_i / 2, type, &without, &count);
     const int apart = cuda_cpu_launches - before;
@@ -92,7 +92,7 @@ static int copied_apart(const cm_tape *tape) {
     for (int i = 0; i < tape->backward.count; i++) {
         const cm_tape_node *node = &tape->backward.node[i];
         if (node->op != CM_OP_dense_backward) continue;
-        count += node->t[CM_T_dense_backward_narrow_dy] == CM_NO_VAR;
+        count += node->t[CM_T_dense_backward_half_dy] == CM_NO_VAR;
         count += node->t[CM_T_dense_backward_dweight] != CM_NO_VAR &&
                  tape->var[node->t[CM_T_dense_backward_x]].shape.dtype == CM_F32;
     }
@@ -161,7 +161,7 @@ static cm_var layer(cm_var x, int outputs) {
 static const cm_tape_node *last_call(void) { return &tape->forward.node[tape->forward.count - 1]; }
 
 static void finish(void) {
-    cm_tape_narrow_copies(tape);
+    cm_tape_half_copies(tape);
     ck_assert_msg(cm_tape_finish(tape) == CM_OK, "%s", cm_error_message());
 }
 
@@ -174,7 +174,7 @@ START_TEST(parts_of_a_variable_are_parts_of_its_copy) {
     for (int i = 0; i < 2; i++) layer(cm_tape_columns(tape, y, i * WIDTH / 2, WIDTH / 2), 3);
     finish();
     const cm_tape_node *node = tape->forward.node;
-    const cm_tape_var *whole = var_of(&node[0], CM_T_activation_narrow);
+    const cm_tape_var *whole = var_of(&node[0], CM_T_activation_half);
     ck_assert_ptr_nonnull(whole);
     for (int i = 0; i < 2; i++) {
         const cm_tape_var *x = var_of(&node[1 + i], CM_T_dense_x);
@@ -190,7 +190,7 @@ START_TEST(slices_that_begin_between_eighths_are_read_in_float32) {
     layer(cm_tape_columns(tape, cm_tape_activation(tape, input(B), CM_ACT_TANH), 4, 8), 3);
     finish();
     ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, CM_F32);
-    ck_assert_ptr_null(var_of(last_call(), CM_T_dense_narrow_x));
+    ck_assert_ptr_null(var_of(last_call(), CM_T_dense_half_x));
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(what_no_call_copies_the_first_layer_that_reads_it_does) {
     layer(x, 5);
     finish();
     const cm_tape_node *node = tape->forward.node;
-    const cm_tape_var *copy = var_of(&node[1], CM_T_dense_narrow_x);
+    const cm_tape_var *copy = var_of(&node[1], CM_T_dense_half_x);
     ck_assert_ptr_nonnull(copy);
     ck_assert_int_eq(var_of(&node[1], CM_T_dense_x)->shape.dtype, CM_F32);
     ck_assert_uint_eq(var_of(&node[2], CM_T_dense_x)->offset, copy->offset);
@@ -231,8 +231,8 @@ START_TEST(all_that_have_written_it_last_must_copy_it) {
     finish();
     const bool copied = cases[_i].copies[calls - 1];
     ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, copied ? CM_BF16 : CM_F32);
-    ck_assert_int_eq(var_of(last_call(), CM_T_dense_narrow_x) == NULL, copied);
-    ck_assert_int_eq(var_of(&tape->forward.node[0], CM_T_activation_narrow) != NULL, copied);
+    ck_assert_int_eq(var_of(last_call(), CM_T_dense_half_x) == NULL, copied);
+    ck_assert_int_eq(var_of(&tape->forward.node[0], CM_T_activation_half) != NULL, copied);
 }
 END_TEST
 
@@ -242,7 +242,7 @@ START_TEST(others_stay_as_they_are) {
     if (_i == 1) tape->compute = CM_F32;
     finish();
     ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, CM_F32);
-    ck_assert_ptr_null(var_of(&tape->forward.node[0], CM_T_activation_narrow));
+    ck_assert_ptr_null(var_of(&tape->forward.node[0], CM_T_activation_half));
 }
 END_TEST
 

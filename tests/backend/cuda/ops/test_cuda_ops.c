@@ -51,19 +51,19 @@ END_TEST
 START_TEST(points_of_16_bits_are_those_of_float32) {
     enum { POINTS = 6, CHANNELS = 136, OUTPUTS = 3 };
     static _Alignas(16) float x[POINTS * CHANNELS], weight[OUTPUTS * CHANNELS];
-    static _Alignas(16) uint16_t narrow[POINTS * CHANNELS];
+    static _Alignas(16) uint16_t half[POINTS * CHANNELS];
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
     float bias[OUTPUTS] = {0.5f, -1.0f, 2.0f}, y[2][POINTS * OUTPUTS];
     for (int i = 0; i < OUTPUTS * CHANNELS; i++) weight[i] = (float)(i * 5 % 23 - 11) / 8.0f;
     for (int i = 0; i < POINTS * CHANNELS; i++) {
         x[i] = (float)(i * 7 % 31 - 15) / 4.0f;
-        narrow[i] = cm_narrow(x[i], type);
+        half[i] = cm_to_half(x[i], type);
     }
     for (int i = 0; i < 2; i++) {
         cm_call call = {.op = CM_OP_conv2d, .attr = {.compute = type, .stride = 1}};
         call.t[CM_T_conv2d_y] = cm_tensor_make(y[i], CM_F32, 4, (const int[]){2, 1, 3, OUTPUTS});
         call.t[CM_T_conv2d_x] =
-            cm_tensor_make(i ? (void *)narrow : x, i ? type : CM_F32, 4, (const int[]){2, 1, 3, CHANNELS});
+            cm_tensor_make(i ? (void *)half : x, i ? type : CM_F32, 4, (const int[]){2, 1, 3, CHANNELS});
         call.t[CM_T_conv2d_weight] = cm_tensor_make(weight, CM_F32, 4, (const int[]){OUTPUTS, 1, 1, CHANNELS});
         call.t[CM_T_conv2d_bias] = cm_tensor_1d(bias, CM_F32, OUTPUTS);
         ck_assert_msg(cm_call_eager(bench.stream, &call) == CM_OK, "%s", cm_error_message());
@@ -130,7 +130,7 @@ END_TEST
 
 enum { OUTPUTS = 3, INPUTS = 5, ENCODING = 2, BEFORE = 4, SPLIT = 14, PARAMETERS = 64 };
 
-static const cm_dtype narrow[] = {CM_BF16, CM_F16};
+static const cm_dtype half[] = {CM_BF16, CM_F16};
 
 /* A layer [OUTPUTS, INPUTS + ENCODING] in the middle of the parameters, prepared in a type: its weight has a copy. */
 static void prepare_layer(cm_dtype type, float *parameters, float *x, float *y, int32_t *action) {
@@ -148,7 +148,7 @@ static void compare_copy(const float *parameters, const cm_half_copy *copy) {
     for (int o = 0; o < OUTPUTS; o++)
         for (int i = 0; i < copy->stride; i++) {
             const float x = parameters[BEFORE + o * (INPUTS + ENCODING) + i];
-            const uint16_t want = i < INPUTS ? cm_narrow(x, copy->type) : 0;
+            const uint16_t want = i < INPUTS ? cm_to_half(x, copy->type) : 0;
             ck_assert_msg(copy->to[o * copy->stride + i] == want, "[%d, %d] is %x, want %x", o, i,
                           copy->to[o * copy->stride + i], want);
         }
@@ -160,9 +160,9 @@ START_TEST(an_optimizer_step_renews_the_copies_of_weights) {
     cm_half_copy copies[CM_COPIES];
     for (int i = 0; i < PARAMETERS; i++)
         parameters[i] = 0.37f * (float)i, first[i] = second[i] = 0.0f, gradient[i] = 1.0f + (float)i;
-    prepare_layer(narrow[_i], parameters, x, y, &action);
+    prepare_layer(half[_i], parameters, x, y, &action);
     ck_assert_int_eq(cm_weights_within(bench.stream, parameters, PARAMETERS, copies), 1);
-    ck_assert_int_eq(copies[0].type, narrow[_i]);
+    ck_assert_int_eq(copies[0].type, half[_i]);
     compare_copy(parameters, &copies[0]);
     ck_assert_int_eq(cm_weights_within(bench.stream, parameters, BEFORE, copies), 0);
     for (int sgd = 0; sgd < 2; sgd++) {
@@ -193,7 +193,7 @@ static cm_tensor layer_at(float *parameters, int i) {
 START_TEST(all_copies_of_a_block_are_renewed) {
     static float parameters[LAYERS * ROOM], x[12], y[5];
     for (int i = 0; i < LAYERS; i++) {
-        cm_call call = {.op = CM_OP_dense, .attr = {.compute = narrow[i % 2]}};
+        cm_call call = {.op = CM_OP_dense, .attr = {.compute = half[i % 2]}};
         call.t[CM_T_dense_weight] = layer_at(parameters, i);
         call.t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, 1, call.t[CM_T_dense_weight].dim[0]);
         call.t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, 1, call.t[CM_T_dense_weight].dim[1]);
@@ -209,7 +209,7 @@ START_TEST(all_copies_of_a_block_are_renewed) {
         for (int r = 0; r < weight.dim[0]; r++)
             for (int c = 0; c < copy->stride; c++) {
                 const float value = c < weight.dim[1] ? values[r * weight.dim[1] + c] : 0.0f;
-                ck_assert_uint_eq(copy->to[r * copy->stride + c], cm_narrow(value, narrow[i % 2]));
+                ck_assert_uint_eq(copy->to[r * copy->stride + c], cm_to_half(value, half[i % 2]));
             }
     }
 }
@@ -356,12 +356,13 @@ START_TEST(rows_in_16_bits_end_in_zeros) {
     for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = 0.37f * (float)(i + 1);
     for (int n = 9; n <= COLUMNS; n++) {
         const cm_call call = {.op = CM_OP_conv2d};
-        cm_dense_args args = {.x = {x, n}, .n = n, .to = to, .narrow = COLUMNS, .columns = COLUMNS, .type = CM_BF16};
+        cm_dense_args args = {
+            .x = {x, n}, .n = n, .to = to, .half_stride = COLUMNS, .columns = COLUMNS, .type = CM_BF16};
         memset(to, 0xff, sizeof to);
-        ck_assert_int_eq(cm_narrow_run(bench.stream, &call, &args, ROWS), CM_OK);
+        ck_assert_int_eq(cm_half_run(bench.stream, &call, &args, ROWS), CM_OK);
         for (int i = 0; i < ROWS * COLUMNS; i++) {
             const int row = i / COLUMNS, column = i % COLUMNS;
-            ck_assert_uint_eq(to[i], column < n ? cm_narrow(x[row * n + column], CM_BF16) : 0);
+            ck_assert_uint_eq(to[i], column < n ? cm_to_half(x[row * n + column], CM_BF16) : 0);
         }
     }
 }

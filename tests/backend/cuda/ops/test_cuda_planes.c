@@ -107,14 +107,14 @@ static void compare(const float *got, const float *want, int n) {
 START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
-    small wide = record(type, false), narrow = record(type, false);
-    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
-    const cm_var of_16_bits[3] = {narrow.sums[0], narrow.block, narrow.sums[1]};
-    for (int i = 0; i < 3; i++) ck_assert_int_eq(cm_tape_shape(narrow.tape, of_16_bits[i])->dtype, type);
-    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.result)->dtype, CM_F32);
-    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.head)->dtype, CM_F32);
+    small wide = record(type, false), half = record(type, false);
+    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    const cm_var of_16_bits[3] = {half.sums[0], half.block, half.sums[1]};
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(cm_tape_shape(half.tape, of_16_bits[i])->dtype, type);
+    ck_assert_int_eq(cm_tape_shape(half.tape, half.result)->dtype, CM_F32);
+    ck_assert_int_eq(cm_tape_shape(half.tape, half.head)->dtype, CM_F32);
     ck_assert_int_eq(play(&wide, result[0], head[0]), cuda_cpu_limits.multiplies_16_bits ? 7 : 8);
-    ck_assert_int_eq(play(&narrow, result[1], head[1]), 4);
+    ck_assert_int_eq(play(&half, result[1], head[1]), 4);
     compare(result[1], result[0], CELLS * CHANNELS);
     compare(head[1], head[0], CELLS * HEAD);
 }
@@ -136,17 +136,17 @@ END_TEST
 /* Launches besides cuDNN's: the input in 16 bits, the head's convolution, and, apart, two norms. */
 START_TEST(a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
-    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    small half = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(joined.tape), CM_OK);
     const double flops = cm_tape_flops(joined.tape);
     cm_tape_join_norms(joined.tape);
-    ck_assert_int_eq(narrow.tape->forward.count, 5);
+    ck_assert_int_eq(half.tape->forward.count, 5);
     ck_assert_int_eq(joined.tape->forward.count, 3);
     for (int i = 0; i < 2; i++) ck_assert_int_eq(joined.tape->forward.node[i].op, CM_OP_conv2d_norm);
     ck_assert_double_eq(cm_tape_flops(joined.tape), flops);
-    ck_assert_double_eq(cm_tape_costs(joined.tape).flop, cm_tape_costs(narrow.tape).flop);
-    ck_assert_int_eq(play(&narrow, result[0], head[0]), 4);
+    ck_assert_double_eq(cm_tape_costs(joined.tape).flop, cm_tape_costs(half.tape).flop);
+    ck_assert_int_eq(play(&half, result[0], head[0]), 4);
     ck_assert_int_eq(play(&joined, result[1], head[1]), 4);
     ck_assert_mem_eq(result[1], result[0], sizeof result[0]);
     ck_assert_mem_eq(head[1], head[0], sizeof head[0]);
@@ -170,15 +170,15 @@ START_TEST(joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_flo
 END_TEST
 
 START_TEST(sums_of_joined_calls_take_no_memory) {
-    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    small half = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(joined.tape), CM_OK);
     cm_tape_join_norms(joined.tape);
-    ck_assert_int_eq(cm_tape_finish(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_finish(half.tape), CM_OK);
     ck_assert_int_eq(cm_tape_finish(joined.tape), CM_OK);
     const size_t plane = cm_align(CELLS * CHANNELS * sizeof(uint16_t));
-    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * plane, cm_tape_bytes(narrow.tape, CM_MEM_WORK));
-    cm_tape_destroy(narrow.tape);
+    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * plane, cm_tape_bytes(half.tape, CM_MEM_WORK));
+    cm_tape_destroy(half.tape);
     cm_tape_destroy(joined.tape);
 }
 END_TEST
@@ -189,7 +189,7 @@ START_TEST(sums_that_two_norms_see_and_float32_are_not_joined) {
     norm = (cm_norm_vars){vector(s.tape, SCALE), vector(s.tape, SHIFT), cm_tape_constant(s.tape, CHANNELS, 0.0f),
                           cm_tape_constant(s.tape, CHANNELS, 1.0f), CM_NO_VAR};
     cm_tape_result(s.tape, cm_tape_fixed_norm(s.tape, s.sums[0], &norm, CM_ACT_NONE));
-    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.sums[0])->dtype, CM_BF16);
     cm_tape_join_norms(s.tape);
     ck_assert_int_eq(s.tape->forward.count, 5);
@@ -204,12 +204,12 @@ END_TEST
 
 START_TEST(what_others_see_stays_float32) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
-    small wide = record(CM_BF16, true), narrow = record(CM_BF16, true);
-    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.block)->dtype, CM_F32);
-    ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.sums[1])->dtype, CM_BF16);
+    small wide = record(CM_BF16, true), half = record(CM_BF16, true);
+    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(half.tape, half.block)->dtype, CM_F32);
+    ck_assert_int_eq(cm_tape_shape(half.tape, half.sums[1])->dtype, CM_BF16);
     play(&wide, result[0], head[0]);
-    play(&narrow, result[1], head[1]);
+    play(&half, result[1], head[1]);
     for (int i = 0; i < CELLS * CHANNELS; i++) /* only what a convolution gives was in 16 bits, and was before */
         ck_assert_float_eq_tol(result[1][i], result[0][i], 1e-5f);
 }
@@ -217,12 +217,12 @@ END_TEST
 
 START_TEST(tapes_that_train_or_compute_in_float32_stay_as_they_are) {
     small s = record(CM_F32, false);
-    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
     cm_tape_destroy(s.tape);
     s = record(CM_BF16, false);
     s.tape->training = true;
-    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
     cm_tape_destroy(s.tape);
 }
@@ -235,7 +235,7 @@ START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
     ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
     ck_assert_int_eq(cm_stream_open(ref, &of_ref), CM_OK);
     small s = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_finish(s.tape), CM_OK);
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters, [CM_MEM_INPUT] = input};
     ck_assert_int_eq(cm_pass_create(s.tape, of_ref, base, &pass), CM_ERR_INPUT);
