@@ -10,9 +10,9 @@ typedef struct recorder {
     const cm_trainer_config *config;
     const cm_network_config *network;
     cm_unroll *u;
-    int values;                  /* in POOL, for targets that bootstrap; 0: none does */
-    cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
-    bool prefix;                 /* value prefixes take the place of rewards */
+    int values;                     /* in POOL, for targets that bootstrap; 0: none does */
+    cm_var coefficients[CM_LOSSES]; /* as the losses read them */
+    bool prefix;                    /* value prefixes take the place of rewards */
     cm_hidden states[CM_UNROLL_MAX + 1], afterstates[CM_UNROLL_MAX];
     cm_var codes[CM_UNROLL_MAX]; /* of each step, [B, C] */
 } recorder;
@@ -45,12 +45,8 @@ static bool is_recorded(const recorder *r, cm_loss loss) {
 
 /* What a loss of a span reads of the coefficients. */
 static cm_var coefficients_of(const recorder *r, cm_loss loss, span s) {
-    const cm_unroll_loss *l = &r->u->loss[loss];
-    const span each = {s.first * l->each, s.count * l->each};
-    cm_var rows = rows_of(r, l->coefficient, each);
-    if (rows == CM_NO_VAR || r->scaled == r->coefficients) return rows;
-    const size_t at = cm_tape_offset(r->u->tape, rows) - cm_tape_offset(r->u->tape, r->coefficients);
-    return cm_tape_rows(r->u->tape, r->scaled, (int)(at / sizeof(float)), each.count * r->u->rows);
+    const int each = r->u->loss[loss].each;
+    return rows_of(r, r->coefficients[loss], (span){s.first * each, s.count * each});
 }
 
 /* Coefficients of a term; 0 where it has no loss. */
@@ -67,10 +63,12 @@ static void record_coefficients(recorder *r) {
     cm_unroll *u = r->u;
     int rows[CM_LOSSES], all = 0;
     for (int i = 0; i < CM_LOSSES; i++) all += rows[i] = prepare_loss(r, (cm_loss)i);
-    r->coefficients = cm_tape_input(u->tape, CM_F32, 1, &all);
-    r->scaled = r->config->compute == CM_F16 ? cm_tape_loss_scaled(u->tape, r->coefficients) : r->coefficients;
-    for (int i = 0, first = 0; i < CM_LOSSES; first += rows[i++])
-        u->loss[i].coefficient = rows[i] > 0 ? cm_tape_rows(u->tape, r->coefficients, first, rows[i]) : CM_NO_VAR;
+    const cm_var staged = cm_tape_input(u->tape, CM_F32, 1, &all);
+    const cm_var scaled = r->config->compute == CM_F16 ? cm_tape_loss_scaled(u->tape, staged) : staged;
+    for (int i = 0, first = 0; i < CM_LOSSES; first += rows[i++]) {
+        u->loss[i].coefficient = rows[i] > 0 ? cm_tape_rows(u->tape, staged, first, rows[i]) : CM_NO_VAR;
+        r->coefficients[i] = rows[i] > 0 ? cm_tape_rows(u->tape, scaled, first, rows[i]) : CM_NO_VAR;
+    }
 }
 
 static cm_var vector_input(recorder *r, cm_dtype dtype, int steps) {
