@@ -14,7 +14,7 @@ SOURCE=src/mcts
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Isrc -Itests)
-TESTS=(formulas vectors cases mctx step search reuse)
+TESTS=(mcts/test_formulas mcts/test_vectors cases/test_search cases/test_mctx mcts/test_step mcts/test_search mcts/test_reuse)
 
 # file | what stands there | what takes its place
 mutants() {
@@ -180,10 +180,12 @@ END
 build() {
     local source object kind changed touched
     # shellcheck disable=SC2046  # names of tests have no spaces
-    for source in "$WORK"/src/mcts/*.c $(printf 'tests/mcts/test_%s.c ' "${TESTS[@]}"); do
+    for source in "$WORK"/src/mcts/*.c $(printf 'tests/%s.c ' "${TESTS[@]}"); do
         kind=mcts
         [[ $source == tests/* ]] && kind=tests
-        object=$WORK/$kind/$(basename "$source" .c)
+        object=$(basename "$source" .c)
+        [[ $kind == tests ]] && object=${source:6:-2}
+        object=$WORK/$kind/$object
         changed=
         for touched in "$@"; do
             if [[ $kind == tests && $source != *formulas* ]]; then continue; fi
@@ -200,14 +202,14 @@ is_killed() {
     for test in "${TESTS[@]}"; do
         by=$test
         # shellcheck disable=SC2086  # objects and libraries are lists
-        "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o $OBJECTS $LIBS -o "$WORK/test" || exit 2
+        "$CC" "$WORK/tests/$test.o" "$WORK"/mcts/*.o $OBJECTS $LIBS -o "$WORK/test" || exit 2
         timeout 100 "$WORK/test" >/dev/null 2>&1 || return 0
     done
     return 1
 }
 
 restore() {
-    mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests"
+    mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK"/tests/{mcts,cases}
     cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"
 }
 
