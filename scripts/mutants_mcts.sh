@@ -15,6 +15,9 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Isrc -Itests)
 TESTS=(mcts/test_formulas mcts/test_vectors cases/test_search cases/test_mctx mcts/test_step mcts/test_search mcts/test_reuse)
+for test in "${TESTS[@]}"; do
+    [ -e "tests/$test.c" ] || { echo "mutants: tests/$test.c is not there" >&2 && exit 2; }
+done
 
 # file | what stands there | what takes its place
 mutants() {
