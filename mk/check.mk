@@ -161,7 +161,7 @@ reference: $(BUILD)/cumind $(BASELINES)/ready ## draws games, searches, operatio
 	@$(BASELINES)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
 
-exact-values: all $(BASELINES)/ready ## trains nine small environments in Python, each of a kind, and compares what agents say with values worked out by hand
+exact-values: all $(BASELINES)/ready ## trains eleven small environments in Python, each of a kind, and compares what agents say with values worked out by hand
 	@PATH="$(CURDIR)/$(BASELINES)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
 
 # The baseline of the tree is our own C++: it needs no virtual environment.
