@@ -98,7 +98,7 @@ int64_t cm_run_learner_plan(const cm_configuration *configuration);
 int cm_run_learner_segment(const cm_configuration *configuration, const cm_env_spec *spec);
 
 /* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
-#define CM_ROW_SEARCHES_ANEW "searches again"
+#define CM_ROW_REANALYSES "searches again"
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);
 
 #ifdef __cplusplus

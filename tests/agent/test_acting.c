@@ -108,7 +108,7 @@ START_TEST(time_limits_and_kept_trees_do_not_disturb_each_other) {
 }
 END_TEST
 
-START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
+START_TEST(every_truncated_episode_is_counted_and_begins_again) {
     scene s;
     cm_actor_counts counts;
     cm_replay_counts replay;
@@ -500,7 +500,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
-    tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
+    tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_again);
     tcase_add_loop_test(tests, a_player_who_moves_twice_in_a_row_is_refused_where_the_model_is_learnt, 0, 3);
     tcase_add_test(tests, an_observation_that_is_not_finite_is_named);
     tcase_add_test(tests, truncated_ends_are_searched_among_legal_moves);

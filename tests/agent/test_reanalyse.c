@@ -239,7 +239,7 @@ START_TEST(threads_that_draw_take_turns) {
 }
 END_TEST
 
-START_TEST(what_cannot_be_searched_anew_is_refused) {
+START_TEST(what_cannot_be_reanalysed_is_refused) {
     scene s;
     cm_reanalyser *none;
     open_scene(&s, "env_name=tictactoe policy=alphazero num_simulations=4", 0.0);
@@ -278,7 +278,7 @@ int main(void) {
     tcase_add_test(tc, ranks_change_no_bit);
     tcase_add_test(tc, rows_are_as_many_as_the_ratio_says_and_spread_evenly);
     tcase_add_test(tc, threads_that_draw_take_turns);
-    tcase_add_test(tc, what_cannot_be_searched_anew_is_refused);
+    tcase_add_test(tc, what_cannot_be_reanalysed_is_refused);
     tcase_add_test(tc, search_that_fails_is_an_error);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);

@@ -435,7 +435,7 @@ START_TEST(seeds_do_not_go_into_what_is_a_run) {
 END_TEST
 
 /* A report that cannot be read is made again: the checkpoint has all that it takes. */
-START_TEST(a_damaged_report_is_named_and_made_anew) {
+START_TEST(a_damaged_report_is_named_and_made_again) {
     static const struct {
         const char *text, *says;
     } cases[] = {{"{\n", "damaged/result.json:2: expected a key in double quotes"},
@@ -635,7 +635,7 @@ int main(void) {
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, evaluation_at_the_end_of_a_run_stands_once_in_its_metrics);
     tcase_add_test(tests, seeds_do_not_go_into_what_is_a_run);
-    tcase_add_test(tests, a_damaged_report_is_named_and_made_anew);
+    tcase_add_test(tests, a_damaged_report_is_named_and_made_again);
     tcase_add_test(tests, a_report_of_counts_that_are_none_is_made_again);
     tcase_add_test(tests, what_is_no_folder_is_not_taken_for_a_new_run);
     tcase_add_test(tests, refusals_name_what_to_do);

@@ -62,7 +62,7 @@ END_TEST
 
 /* Searches made again go on concurrently with the updates, on threads of their own. */
 #define AGAIN " --set reanalyse_ratio=0.3 --set num_simulations=4"
-START_TEST(policies_searched_anew_are_those_of_any_threads) {
+START_TEST(reanalysed_policies_are_those_of_any_threads) {
     static const char *const variants[] = {"--threads 1", "--threads 3 --set prefetch_threads=3",
                                            "--set prefetch_depth=0", "--set overlap=on --threads 1",
                                            "--set overlap=on --threads 3"};
@@ -84,7 +84,7 @@ START_TEST(policies_searched_anew_are_those_of_any_threads) {
 }
 END_TEST
 
-START_TEST(policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on) {
+START_TEST(reanalysed_policies_are_those_of_the_same_weights_when_it_goes_on) {
     char whole[64], hash[64];
     expect_ok("train --quiet --run again-whole --set schedule=constant" SMALL AGAIN);
     expect_ok("train --quiet --run again-parts --set schedule=constant" SMALL AGAIN " --env-steps 512");
@@ -339,7 +339,7 @@ START_TEST(run_without_its_flag_is_understood) {
 }
 END_TEST
 
-START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
+START_TEST(run_whose_checkpoints_are_gone_does_not_begin_again) {
     static const char *const looks[] = {"eval --run lost", "play --run lost --checkpoint 3", "inspect --run lost"};
     char path[160];
     expect_ok("train --quiet --run lost" SMALL);
@@ -594,8 +594,8 @@ int main(void) {
     tcase_add_test(tests, run_folder_explains_itself);
     tcase_add_test(tests, a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known);
     tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);
-    tcase_add_test(tests, policies_searched_anew_are_those_of_any_threads);
-    tcase_add_test(tests, policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on);
+    tcase_add_test(tests, reanalysed_policies_are_those_of_any_threads);
+    tcase_add_test(tests, reanalysed_policies_are_those_of_the_same_weights_when_it_goes_on);
     tcase_add_test(tests, another_seed_gives_other_parameters);
     tcase_add_test(tests, overlapped_run_is_the_same_for_any_threads);
     tcase_add_test(tests, json_lines_have_an_event_each);
@@ -612,7 +612,7 @@ int main(void) {
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
     tcase_add_test(tests, a_goal_that_every_episode_or_none_reaches_is_warned_of);
     tcase_add_test(tests, run_without_its_flag_is_understood);
-    tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
+    tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_again);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
     tcase_add_test(tests, learning_that_diverges_between_two_looks_at_the_weights_says_what_to_lower);
     tcase_add_test(tests, memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for);

@@ -146,7 +146,7 @@ START_TEST(another_device_or_version_has_a_file_of_its_own) {
 END_TEST
 
 /* Every byte of the file is changed, and every length is cut: never a wrong entry, never an error, one line. */
-START_TEST(a_damaged_file_is_ignored_with_one_line_and_written_anew) {
+START_TEST(a_damaged_file_is_ignored_with_one_line_and_written_again) {
     char *text, want[512];
     size_t size;
     write_two();
@@ -252,7 +252,7 @@ int main(void) {
     tcase_add_test(tc, those_who_share_a_file_keep_what_each_has_chosen);
     tcase_add_test(tc, a_disk_that_refuses_is_one_warning_and_the_cache_still_works);
     tcase_add_test(tc, another_device_or_version_has_a_file_of_its_own);
-    tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_anew);
+    tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_again);
     tcase_add_test(tc, a_file_of_another_identity_under_this_name_is_ignored);
     tcase_add_test(tc, a_folder_that_cannot_be_made_is_a_warning_and_the_cache_still_works);
     tcase_add_test(tc, keys_and_values_that_no_file_can_hold_are_refused);

@@ -123,7 +123,7 @@ START_TEST(what_is_kept_is_taken_without_measuring) {
 }
 END_TEST
 
-START_TEST(a_kept_one_that_is_not_to_be_had_is_chosen_anew_with_one_line) {
+START_TEST(a_kept_one_that_is_not_to_be_had_is_chosen_again_with_one_line) {
     static const runner all[] = {{1, 0, true, true, 1.0f}}, gone = {9, 0, false, true, 0.5f};
     runner kept;
     ck_assert_int_eq(cm_autotune_cache_keep(cache, "sum 3 4", &gone, sizeof gone), CM_OK);
@@ -187,7 +187,7 @@ int main(void) {
     tcase_add_test(tests, the_fastest_that_runs_is_taken_and_kept);
     tcase_add_test(tests, one_with_other_results_is_left_out_and_a_line_of_the_plans_says_so);
     tcase_add_test(tests, what_is_kept_is_taken_without_measuring);
-    tcase_add_test(tests, a_kept_one_that_is_not_to_be_had_is_chosen_anew_with_one_line);
+    tcase_add_test(tests, a_kept_one_that_is_not_to_be_had_is_chosen_again_with_one_line);
     tcase_add_test(tests, one_of_another_size_is_not_looked_at);
     tcase_add_test(tests, the_second_round_is_held_where_none_of_the_first_runs);
     tcase_add_test(tests, all_times_are_logged_where_that_is_asked_for);

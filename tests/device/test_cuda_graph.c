@@ -136,7 +136,7 @@ START_TEST(changed_addresses_are_captured_again_and_updated_in_place) {
 }
 END_TEST
 
-START_TEST(a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each) {
+START_TEST(a_changed_shape_runs_eagerly_and_is_captured_again_with_a_line_each) {
     int counter = 0;
     job j = {.launches = 2, .counter = &counter};
     for (int i = 0; i < 2; i++) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
@@ -316,7 +316,7 @@ int main(void) {
     tcase_add_test(tc, lanes_that_begin_and_end_in_the_work_are_captured_with_it);
     tcase_add_test(tc, a_lane_that_nothing_follows_is_no_part_of_a_graph);
     tcase_add_test(tc, changed_addresses_are_captured_again_and_updated_in_place);
-    tcase_add_test(tc, a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each);
+    tcase_add_test(tc, a_changed_shape_runs_eagerly_and_is_captured_again_with_a_line_each);
     tcase_add_test(tc, a_workspace_that_moved_is_a_new_capture);
     tcase_add_test(tc, work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_again);
     tcase_add_test(tc, what_cannot_be_captured_runs_eagerly_and_after_three_captures_without_another);
