@@ -22,13 +22,14 @@ static bool is_whole(const cm_call *call, int tensor) {
 static cm_status run_map(cm_stream *stream, const cm_call *call, map_launch launch, map_tensors t, const float *times) {
     const cm_tensor *out = &call->t[t.out];
     int64_t items = (int64_t)cm_tensor_count(out);
-    bool whole = !call->t[t.half].data && is_whole(call, t.out) && is_whole(call, t.a) && is_whole(call, t.b) &&
-                 is_whole(call, t.c);
+    const cm_tensor absent = {.data = NULL}, *half = t.half == NONE ? &absent : &call->t[t.half];
+    bool whole =
+        !half->data && is_whole(call, t.out) && is_whole(call, t.a) && is_whole(call, t.b) && is_whole(call, t.c);
     cm_map_args args = {.out = rows_of(call, t.out),
                         .a = rows_of(call, t.a),
                         .b = rows_of(call, t.b),
                         .c = rows_of(call, t.c),
-                        .half = cm_half_rows_of(&call->t[t.half]),
+                        .half = cm_half_rows_of(half),
                         .n = whole ? items : cm_tensor_row_size(out),
                         .activation = call->attr.activation,
                         .scale = call->attr.scale,
