@@ -152,8 +152,8 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
     return status;
 }
 
-/* What was read goes to its places. */
-/* What ranks have added up is that of the first. */
+/* The round that was broken off. What ranks have added up is that of the first. Of the metrics of its acting the row
+ * has those that are kept with it. */
 static void take_round(cm_run *run, const cm_run_counters *c) {
     run->round = c->round;
     if (!cm_run_leads(run)) run->round.sum.policy_drift = run->round.sum.policies_anew = 0.0;
@@ -161,6 +161,7 @@ static void take_round(cm_run *run, const cm_run_counters *c) {
     if (c->temperature >= 0.0) run->row.temperature = c->temperature;
 }
 
+/* What was read goes to its places. */
 static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
     cm_trainer *trainer = cm_run_learner_trainer(run->learner);
     const double iteration = cm_run_learner_iteration_steps(cm_run_options_of(run));

@@ -107,7 +107,8 @@ static cm_tensor flat(float *data, size_t first, size_t count) {
     return cm_tensor_1d(data + first, CM_F32, (int)count);
 }
 
-/* The operations have their tensors in one order; only adam_step has a second moment, and takes scaling. */
+/* The operations have their tensors in one order; only adam_step has a second moment, and takes scaling. Of the others
+ * beta1 is the option momentum. */
 static cm_call step_of(const cm_optimizer *o, const range *r) {
     cm_call call = {.op = r->rows ? o->method->matrix : o->method->op, .attr = o->attr};
     const bool is_adam = call.op == CM_OP_adam_step;
