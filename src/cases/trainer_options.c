@@ -87,12 +87,11 @@ static cm_status mlp(const cm_json *n, cm_network_config *c) {
 }
 
 static cm_status read_network(const cm_json *n, cm_network_config *c) {
-    static const char *const families[] = {"cumind", "mlp", "resnet", NULL}, *const norms[] = {"layer", "batch", "none",
-                                                                                               NULL};
+    static const char *const norms[] = {"layer", "batch", "none", NULL};
     static const char *const states[] = {"none", "minmax", NULL}, *const encodings[] = {"onehot", "scaled", "board",
                                                                                         NULL};
     int family = 0, norm = 0, state = 0, encoding = CM_ENCODE_ONEHOT;
-    CM_TRY(word(n, "family", families, &family));
+    CM_TRY(word(n, "family", cm_network_family_names, &family));
     CM_TRY(word(n, "norm", norms, &norm));
     CM_TRY(word(n, "state_norm", states, &state));
     CM_TRY(observation(n, c));

@@ -1,5 +1,5 @@
 /* A family of networks: how representation, dynamics and prediction are made of layers, and with chance the two halves
- * of dynamics (network.h). One file each: family_NAME.c.
+ * of dynamics (network.h). One file each, family_NAME.c, and a row of families.def.
  *
  * States are vectors [B, D], or planes [B, H, W, C] where `planes` says so. Actions are [B] int32, codes [B, codes].
  * Functions give the raw state; who calls them scales it. */
@@ -27,9 +27,9 @@ typedef struct cm_family {
     cm_var (*outcome)(cm_builder *b, cm_var afterstate, cm_var code);
 } cm_family;
 
-extern const cm_family cm_family_cumind; /* networks 1 */
-extern const cm_family cm_family_mlp;    /* networks 2 and 12 */
-extern const cm_family cm_family_resnet; /* networks 3 and 12 */
+#define CM_FAMILY(NAME, name) extern const cm_family cm_family_##name;
+#include "network/families.def"
+#undef CM_FAMILY
 
 #ifdef __cplusplus
 }

@@ -68,8 +68,8 @@ static cm_var normalise(cm_builder *b, const char *const *names, int count, cm_v
     cm_norm_vars norm = {.mean = CM_NO_VAR, .variance = CM_NO_VAR, .residual = layer->residual};
     norm.scale = merged_param(b, names, count, "norm.scale", &one);
     norm.shift = merged_param(b, names, count, "norm.shift", &zero);
-    bool fusable = layer->activation == CM_ACT_NONE || layer->activation == CM_ACT_RELU;
-    cm_activation fused = fusable || layer->norm == CM_NORM_LAYER ? layer->activation : CM_ACT_NONE;
+    const cm_activation last = layer->norm == CM_NORM_LAYER ? CM_ACT_GELU_TANH : CM_ACT_RELU; /* that a norm applies */
+    cm_activation fused = layer->activation <= last ? layer->activation : CM_ACT_NONE;
     cm_var y;
     if (layer->norm == CM_NORM_LAYER) {
         y = cm_tape_layer_norm(b->tape, x, &norm, fused, count);

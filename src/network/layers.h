@@ -20,10 +20,10 @@ typedef struct cm_builder {
 } cm_builder;
 
 typedef struct cm_layer {
-    int out;              /* features or channels */
-    cm_network_norm norm; /* behind the linear part */
-    cm_activation activation;
-    bool zero; /* starts at 0 */
+    int out;                  /* features or channels */
+    cm_network_norm norm;     /* behind the linear part */
+    cm_activation activation; /* any: what the norm or the linear part cannot apply is an operation of its own */
+    bool zero;                /* starts at 0 */
     bool no_bias;
     const cm_action_input *action; /* dense only: encoded behind the input; NULL: none */
     cm_var residual;               /* conv only: added behind the norm; CM_NO_VAR: none */

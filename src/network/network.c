@@ -16,9 +16,11 @@ struct cm_network {
 /* ---- its functions ---- */
 
 static const cm_family *family(const cm_network_config *config) {
-    static const cm_family *const families[] = {[CM_FAMILY_CUMIND] = &cm_family_cumind,
-                                                [CM_FAMILY_MLP] = &cm_family_mlp,
-                                                [CM_FAMILY_RESNET] = &cm_family_resnet};
+    static const cm_family *const families[] = {
+#define CM_FAMILY(NAME, name) &cm_family_##name,
+#include "network/families.def"
+#undef CM_FAMILY
+    };
     return families[config->family];
 }
 

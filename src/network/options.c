@@ -3,6 +3,18 @@
 #define SECTION "Network architecture"
 #define OPTIONS cm_network_options
 
+const char *const cm_network_family_names[CM_FAMILY_COUNT + 1] = {
+#define CM_FAMILY(NAME, name) #name,
+#include "network/families.def"
+#undef CM_FAMILY
+};
+
+static const char family_choices[] =
+#define CM_FAMILY(NAME, name) "|" #name
+#include "network/families.def"
+#undef CM_FAMILY
+    ;
+
 static const char *unless_mlp(const void *options) {
     return ((const cm_network_options *)options)->family == CM_FAMILY_MLP ? NULL : "only family mlp has it";
 }
@@ -44,7 +56,7 @@ const cm_option cm_network_option_rows[] = {
               "mlp: fully connected, for observations that are vectors or small boards. resnet: residual blocks of "
               "convolutions, for boards and pictures. cumind: the networks of the original CuMind, scalar heads, no "
               "normalisation.",
-              .choices = "cumind|mlp|resnet"),
+              .choices = family_choices + 1),
     CM_OPTION(
         ENUM, preset, SECTION, "small", 0, 0,
         "Sets family, body, norm, state_norm, residual_dynamics, trunk_layers, head_hidden and the supports together; "

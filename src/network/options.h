@@ -9,7 +9,12 @@
 extern "C" {
 #endif
 
-typedef enum cm_network_family { CM_FAMILY_CUMIND, CM_FAMILY_MLP, CM_FAMILY_RESNET } cm_network_family;
+typedef enum cm_network_family {
+#define CM_FAMILY(NAME, name) CM_FAMILY_##NAME,
+#include "network/families.def"
+#undef CM_FAMILY
+    CM_FAMILY_COUNT
+} cm_network_family;
 typedef enum cm_network_preset { CM_PRESET_NONE, CM_PRESET_PLAIN, CM_PRESET_SMALL } cm_network_preset;
 typedef enum cm_network_body { CM_BODY_PLAIN, CM_BODY_GELU_LAYERNORM } cm_network_body;
 typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_network_norm;
@@ -56,6 +61,7 @@ typedef struct cm_network_options {
     int consistency_hidden, consistency_output, consistency_predictor; /* widths, used if consistency_weight > 0 */
 } cm_network_options;
 
+extern const char *const cm_network_family_names[CM_FAMILY_COUNT + 1]; /* in their order, NULL at the end */
 extern const cm_option cm_network_option_rows[];
 extern const int cm_network_option_count;
 

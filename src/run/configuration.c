@@ -46,7 +46,8 @@ static void apply_preset(cm_config *config, cm_network_options *network) {
 static void apply_family(cm_config *config, cm_network_options *network) {
     if (network->family == CM_FAMILY_MLP) return;
     bool cumind = network->family == CM_FAMILY_CUMIND;
-    const char *why = cumind ? "family cumind" : "family resnet";
+    char why[32];
+    snprintf(why, sizeof why, "family %s", cm_network_family_names[network->family]);
     FOLLOW(config, "family", "preset", network->preset, CM_PRESET_NONE, why);
     if (!cumind) return;
     FOLLOW(config, "family", "value_support_size", network->value_support_size, 1, why);

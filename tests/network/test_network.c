@@ -413,6 +413,38 @@ START_TEST(parameter_names_are_unique_and_arrays_lie_aligned_behind_each_other) 
 }
 END_TEST
 
+/* Calls are checked where a pass is made of them. */
+static void try_layer(cm_stream *stream, const cm_layer *layer) {
+    static _Alignas(64) float parameter[256], state[256], input[256];
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameter, [CM_MEM_STATE] = state, [CM_MEM_INPUT] = input};
+    const cm_network_config config = small();
+    cm_param_table table = {0};
+    cm_builder b = {.config = &config, .table = &table, .define = true};
+    cm_pass *pass;
+    int dim[2] = {2, 3};
+    ck_assert_int_eq(cm_tape_create(false, CM_F32, &b.tape), CM_OK);
+    cm_tape_result(b.tape, cm_layer_dense(&b, "layer", cm_tape_input(b.tape, CM_F32, 2, dim), layer));
+    ck_assert_int_eq(cm_tape_finish(b.tape), CM_OK);
+    ck_assert_msg(cm_pass_create(b.tape, stream, base, &pass) == CM_OK, "%s", cm_error_message());
+    cm_pass_destroy(pass);
+    cm_tape_destroy(b.tape);
+    cm_param_table_destroy(&table);
+}
+
+START_TEST(a_layer_takes_every_activation_behind_every_norm) {
+    cm_backend *ref;
+    cm_stream *stream;
+    ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
+    ck_assert_int_eq(cm_stream_open(ref, &stream), CM_OK);
+    for (int i = 0; i < 3 * (CM_ACT_SOFTPLUS + 1); i++) {
+        const cm_layer layer = cm_layer_make(4, (cm_network_norm)(i % 3), (cm_activation)(i / 3));
+        try_layer(stream, &layer);
+    }
+    cm_stream_close(stream);
+    cm_backend_close(ref);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("network");
     TCase *tc = tcase_create("network");
@@ -433,6 +465,7 @@ int main(void) {
     tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);
     tcase_add_test(tc, observations_of_rank_2_and_4_are_unsupported);
     tcase_add_test(tc, a_layer_that_cannot_be_defined_leaves_no_variable_and_an_error);
+    tcase_add_test(tc, a_layer_takes_every_activation_behind_every_norm);
     tcase_add_test(tc, parameter_names_are_unique_and_arrays_lie_aligned_behind_each_other);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
