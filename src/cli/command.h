@@ -1,5 +1,5 @@
 /* The subcommands as a table: name, what it does, its flags, the function. Dispatch, help, man pages and completion all
- * come from the table, so adding a subcommand is one file and its name in commands.c.
+ * come from the table, so adding a subcommand is one file and its name in commands.def.
  *
  * A command returns a cm_status; main prints the message as one line and exits with 2 for CM_ERR_INPUT (usage,
  * configuration), 1 for the rest. A command that has a verdict of its own (search --check) sets arguments->verdict.
@@ -33,7 +33,7 @@ typedef struct cm_command {
     const char *details;         /* further paragraphs, "" if none */
     void (*list)(cm_text *text); /* adds the last one, of what a table holds; NULL: none */
     const cm_flag *flags;        /* ends with a row whose name is NULL */
-    const char *examples;        /* lines "command    # what it does", "" if none */
+    const char *examples;        /* lines "  cumind runs DIR    # what it does\n", "" if none */
     cm_status (*run)(cm_arguments *arguments);
     bool fits_task; /* its configuration is for a new run, whose task is played for defaults (cli/fit.h) */
 } cm_command;
