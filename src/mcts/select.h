@@ -5,10 +5,11 @@
  * Functions that end in `_of` look at every step-th child from number `first` on: the rules here at all of them (0, 1),
  * the lanes of a warp at a part each, the best of which is the warp's. What works on vectors, or has no scratch, needs
  * code of its own, to be changed together with this (tests/mcts: test_step, test_device_search):
- *   PUCT             batched_select.inc: span_of, score_of, first_of
- *   Gumbel, below    batched_select.inc: gumbel_complete, gumbel_below; lanes_avx2.inc: lanes_completed,
- * lanes_gumbel_8; lanes_warp.inc: lanes_completed, lanes_gumbel_interior Gumbel, root     batched_select.inc:
- * gumbel_root; lanes_avx2.inc and lanes_warp.inc: lanes_root_gumbel */
+ *
+ * - PUCT: batched_select.inc (span_of, score_of, first_of)
+ * - Gumbel below the root: batched_select.inc (gumbel_complete, gumbel_below), lanes_avx2.inc (lanes_completed,
+ *   lanes_gumbel_8), lanes_warp.inc (lanes_completed, lanes_gumbel_interior)
+ * - Gumbel at the root: batched_select.inc (gumbel_root), lanes_avx2.inc and lanes_warp.inc (lanes_root_gumbel) */
 #ifndef CM_MCTS_SELECT_H
 #define CM_MCTS_SELECT_H
 
