@@ -17,10 +17,9 @@
  *   call_key.h                             what tells plans of calls apart
  *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
  *   schedule.h                             learning rates over time
- *   ref/, cpu/cpu.h, cuda/cuda.h           the backends; classes.h lists them, module.h opens those that are modules
+ *   ref/, cpu/, cuda/                      the backends; classes.h lists them, module.h opens those that are modules
  *   measure.h                              one that takes no memory and says what would be taken
- *   tape.h                                 recording passes and playing them; tape_internal.h has its files
- *   case.h                                 reference cases of single operations
+ *   tape/tape.h                            recording passes and running them; tape/tape_internal.h has its files
  */
 #ifndef CM_BACKEND_BACKEND_H
 #define CM_BACKEND_BACKEND_H
@@ -149,7 +148,9 @@ struct cm_search_kernels; /* mcts/kernels.h */
 struct cm_stop;           /* core/stop.h */
 struct cm_agent_kernels;  /* agent/kernels.h */
 
-/* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
+/* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. Needed together: the four
+ * copies, of a device that is not the host; the events; `fuse`, `run_fused`, `unfuse`; `destroy_graph` with any of
+ * `replay`, `launch`, `capture`; `capture` with `search_kernels`; these with `agent_kernels`. */
 typedef struct cm_backend_class {
     const char *name;                            /* "ref", "cpu", "cuda" */
     const cm_device *device;                     /* where its tensors live; NULL: `open` sets it */

@@ -6,10 +6,14 @@ static cm_status fail_attribute(const cm_call *call, const char *what) {
     return cm_fail(CM_ERR_INPUT, "%s: %s", cm_op_name(call->op), what);
 }
 
+/* Activations NONE .. last. */
 static cm_status check_activation(const cm_call *call, cm_activation last) {
-    cm_activation a = call->attr.activation;
-    bool known = (int)a >= CM_ACT_NONE && a <= last;
-    return known ? CM_OK : fail_attribute(call, "attr.activation is none that this operation can apply");
+    const cm_activation a = call->attr.activation;
+    if ((int)a >= CM_ACT_NONE && a <= last) return CM_OK;
+    return fail_attribute(call, last == CM_ACT_NONE        ? "attr.activation must be none"
+                                : last == CM_ACT_RELU      ? "attr.activation must be none or relu"
+                                : last == CM_ACT_GELU_TANH ? "attr.activation must be none, relu or gelu_tanh"
+                                                           : "attr.activation is unknown");
 }
 
 static cm_status check_product(const cm_call *call) {

@@ -18,10 +18,14 @@ static cm_status time_once(cm_benchmark_round round, void *context, double *seco
     return CM_OK;
 }
 
+static cm_replays replays_of(const cm_backend *backend) {
+    return backend->kind->replays ? backend->kind->replays(backend) : (cm_replays){0, 0};
+}
+
 static cm_status count_replays(const cm_backend *backend, cm_benchmark_round round, void *context, cm_replays *out) {
-    const cm_replays before = backend->kind->replays(backend);
+    const cm_replays before = replays_of(backend);
     CM_TRY(round(context));
-    const cm_replays after = backend->kind->replays(backend);
+    const cm_replays after = replays_of(backend);
     *out = (cm_replays){after.graphs - before.graphs, after.launches - before.launches};
     return CM_OK;
 }

@@ -173,7 +173,7 @@ END_TEST
 START_TEST(wrong_attributes_are_named) {
     cm_call call = dense_call();
     call.attr.activation = CM_ACT_TANH;
-    assert_refused(&call, "dense: attr.activation is none that this operation can apply");
+    assert_refused(&call, "dense: attr.activation must be none or relu");
     call = dense_call();
     call.attr.compute = CM_I32;
     assert_refused(&call, "dense: attr.compute must be float32, bfloat16 or float16");
