@@ -35,47 +35,47 @@ static size_t policy_size(const cm_actor *a) {
     return (size_t)cm_policy_size(cm_network_policy(cm_agent_get_config(a->config.agent)->network));
 }
 
-static void take_rows(cm_actor *a, const cm_env_spec *spec) {
+static void alloc_rows(cm_actor *a, const cm_env_spec *spec) {
     size_t n = (size_t)a->config.environments, steps = (size_t)a->config.steps;
-    a->rows.observation = cm_arena_take(&a->arena, n * (size_t)spec->observation_size * sizeof(float));
-    if (a->config.env->def->legal) a->rows.legal = cm_arena_take(&a->arena, n * (size_t)spec->actions);
-    a->rows.to_play = cm_arena_take(&a->arena, n * sizeof(int32_t));
-    a->rows.reward = cm_arena_take(&a->arena, n * sizeof(float));
-    a->rows.terminated = cm_arena_take(&a->arena, n);
-    a->rows.truncated = cm_arena_take(&a->arena, n);
-    a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
-    a->open = cm_arena_take(&a->arena, n * sizeof(cm_acting_episode));
-    a->ended = cm_arena_take(&a->arena, n * steps * sizeof(cm_acting_episode));
-    a->recent_return = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
-    a->recent_length = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
-    a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
+    a->rows.observation = cm_arena_alloc(&a->arena, n * (size_t)spec->observation_size * sizeof(float));
+    if (a->config.env->def->legal) a->rows.legal = cm_arena_alloc(&a->arena, n * (size_t)spec->actions);
+    a->rows.to_play = cm_arena_alloc(&a->arena, n * sizeof(int32_t));
+    a->rows.reward = cm_arena_alloc(&a->arena, n * sizeof(float));
+    a->rows.terminated = cm_arena_alloc(&a->arena, n);
+    a->rows.truncated = cm_arena_alloc(&a->arena, n);
+    a->action = cm_arena_alloc(&a->arena, n * sizeof(int32_t));
+    a->open = cm_arena_alloc(&a->arena, n * sizeof(cm_acting_episode));
+    a->ended = cm_arena_alloc(&a->arena, n * steps * sizeof(cm_acting_episode));
+    a->recent_return = cm_arena_alloc(&a->arena, CM_RECENT_EPISODES * sizeof(double));
+    a->recent_length = cm_arena_alloc(&a->arena, CM_RECENT_EPISODES * sizeof(double));
+    a->shards = cm_arena_alloc(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
 }
 
-static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, int rows) {
+static void alloc_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, int rows) {
     size_t n = (size_t)rows;
     cm_acting_shard t = {.first = 0};
-    t.keys = cm_arena_take(arena, n * sizeof(cm_key));
-    t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
-    t.temperature = cm_arena_take(arena, n * sizeof(float));
-    t.policy = cm_arena_take(arena, n * policy_size(a) * sizeof(float));
-    t.value = cm_arena_take(arena, n * sizeof(float));
-    if (a->config.env->def->legal) t.legal = cm_arena_take(arena, n * actions_of(a));
-    t.explored = cm_arena_take(arena, n);
-    t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
-    t.played = cm_arena_take(arena, n * sizeof(int32_t));
-    cm_truncation_bootstraps_take(a, arena, rows, &t.bootstraps);
+    t.keys = cm_arena_alloc(arena, n * sizeof(cm_key));
+    t.steps = cm_arena_alloc(arena, n * sizeof(uint64_t));
+    t.temperature = cm_arena_alloc(arena, n * sizeof(float));
+    t.policy = cm_arena_alloc(arena, n * policy_size(a) * sizeof(float));
+    t.value = cm_arena_alloc(arena, n * sizeof(float));
+    if (a->config.env->def->legal) t.legal = cm_arena_alloc(arena, n * actions_of(a));
+    t.explored = cm_arena_alloc(arena, n);
+    t.to_play = cm_arena_alloc(arena, n * sizeof(int32_t));
+    t.played = cm_arena_alloc(arena, n * sizeof(int32_t));
+    cm_truncation_bootstraps_alloc(a, arena, rows, &t.bootstraps);
     if (s) *s = t;
 }
 
-static cm_status take_memory(cm_actor *a, const cm_env_spec *spec, int shard_rows) {
+static cm_status alloc_memory(cm_actor *a, const cm_env_spec *spec, int shard_rows) {
     cm_arena measure = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
     a->arena = measure;
-    take_rows(a, spec);
-    for (int i = 0; i < a->shard_count; i++) take_shard(a, &a->arena, NULL, shard_rows);
+    alloc_rows(a, spec);
+    for (int i = 0; i < a->shard_count; i++) alloc_shard(a, &a->arena, NULL, shard_rows);
     size_t bytes = a->arena.used;
     CM_TRY(cm_arena_create(&a->arena, bytes, "acting"));
-    take_rows(a, spec);
-    for (int i = 0; i < a->shard_count; i++) take_shard(a, &a->arena, &a->shards[i], shard_rows);
+    alloc_rows(a, spec);
+    for (int i = 0; i < a->shard_count; i++) alloc_shard(a, &a->arena, &a->shards[i], shard_rows);
     return CM_OK;
 }
 
@@ -121,7 +121,7 @@ static cm_status open_actor(cm_actor *a) {
     a->double_buffers = cm_agent_is_on_device(c->agent, true);
     const int rows = shard_rows(a);
     a->shard_count = (c->environments + rows - 1) / rows;
-    CM_TRY(take_memory(a, &c->env->spec, rows));
+    CM_TRY(alloc_memory(a, &c->env->spec, rows));
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
     cm_vector_env_heed(a->vector, c->stop);
     CM_TRY(open_shards(a, rows));

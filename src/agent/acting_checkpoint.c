@@ -108,7 +108,7 @@ static cm_status check_open(const cm_acting_episode *open, int steps) {
 }
 
 /* Takes the environments of a part that are the actor's own; *taken counts them. */
-static cm_status take_environments(cm_actor *a, const saved_part *part, int *taken) {
+static cm_status restore_environments(cm_actor *a, const saved_part *part, int *taken) {
     const cm_actor_config *c = &a->config;
     cm_vector_env *other = NULL;
     CM_TRY(cm_vector_env_create(c->env, (int)part->head.environments, c->seed, (uint64_t)part->first, &other));
@@ -126,7 +126,7 @@ static cm_status take_environments(cm_actor *a, const saved_part *part, int *tak
     return status;
 }
 
-static void take_counters(cm_actor *a, const saved_part *part) {
+static void restore_counters(cm_actor *a, const saved_part *part) {
     a->episodes = part->head.episodes;
     a->recent = (int)part->head.recent;
     a->next = (int)part->head.next;
@@ -160,7 +160,7 @@ static cm_status load_parts(cm_actor *a, int64_t whole, const cm_file_bytes *sav
         if (parts[i].head.environments > whole - all) /* before they are made */
             return cm_fail(CM_ERR_INPUT, "state of acting: has more environments than the %lld of the run",
                            (long long)whole);
-        CM_TRY(take_environments(a, &parts[i], &taken));
+        CM_TRY(restore_environments(a, &parts[i], &taken));
         if (all == first && parts[i].head.environments == a->config.environments) own = &parts[i];
         if (parts[i].head.step != parts[0].head.step)
             return cm_fail(CM_ERR_INPUT, "state of acting: %llu steps here, %llu there",
@@ -173,7 +173,7 @@ static cm_status load_parts(cm_actor *a, int64_t whole, const cm_file_bytes *sav
     }
     a->episodes = 0, a->recent = a->next = 0;
     if (own) {
-        take_counters(a, own);
+        restore_counters(a, own);
     } else if (first == 0) {
         add_counters(a, parts, count);
     }

@@ -32,34 +32,34 @@ struct cm_reanalyser {
     float *drift;      /* [most] */
 };
 
-bool cm_reanalyser_takes(double ratio, int64_t whole, int64_t row) {
+bool cm_reanalyser_selects(double ratio, int64_t whole, int64_t row) {
     const int64_t wanted = (int64_t)floor(ratio * (double)whole + 1e-9);
     return (row + 1) * wanted / whole > row * wanted / whole;
 }
 
 /* ---- memory ---- */
 
-static bool takes(const cm_reanalyser *r, int row) {
-    return cm_reanalyser_takes(r->config.ratio, r->config.whole, (int64_t)r->config.batch.first_row + row);
+static bool is_selected(const cm_reanalyser *r, int row) {
+    return cm_reanalyser_selects(r->config.ratio, r->config.whole, (int64_t)r->config.batch.first_row + row);
 }
 
 /* Positions of a batch at most. */
 static int most_positions(const cm_reanalyser *r) {
     int rows = 0;
-    for (int i = 0; i < r->config.batch.rows; i++) rows += takes(r, i) ? 1 : 0;
+    for (int i = 0; i < r->config.batch.rows; i++) rows += is_selected(r, i) ? 1 : 0;
     return rows * (r->config.unroll + 1);
 }
 
-static void take(cm_reanalyser *r, int most, int lanes) {
+static void alloc_rows(cm_reanalyser *r, int most, int lanes) {
     const size_t n = (size_t)r->rows, wide = n * (size_t)r->entries;
-    r->position = cm_arena_take(&r->arena, (size_t)most * sizeof(int32_t));
-    r->drift = cm_arena_take(&r->arena, (size_t)most * sizeof(float));
-    r->lanes = cm_arena_take(&r->arena, (size_t)lanes * sizeof(lane));
+    r->position = cm_arena_alloc(&r->arena, (size_t)most * sizeof(int32_t));
+    r->drift = cm_arena_alloc(&r->arena, (size_t)most * sizeof(float));
+    r->lanes = cm_arena_alloc(&r->arena, (size_t)lanes * sizeof(lane));
     for (int i = 0; i < lanes; i++) {
-        const lane l = {.keys = cm_arena_take(&r->arena, n * sizeof(cm_key)),
-                        .steps = cm_arena_take(&r->arena, n * sizeof(uint64_t)),
-                        .legal = cm_arena_take(&r->arena, wide),
-                        .weights = cm_arena_take(&r->arena, wide * sizeof(float))};
+        const lane l = {.keys = cm_arena_alloc(&r->arena, n * sizeof(cm_key)),
+                        .steps = cm_arena_alloc(&r->arena, n * sizeof(uint64_t)),
+                        .legal = cm_arena_alloc(&r->arena, wide),
+                        .weights = cm_arena_alloc(&r->arena, wide * sizeof(float))};
         if (r->lanes) r->lanes[i] = l;
     }
 }
@@ -75,9 +75,9 @@ static cm_status open_reanalyser(cm_reanalyser *r) {
     CM_TRY(cm_pool_create(c->threads < useful ? c->threads : useful, &r->pool));
     const int lanes = cm_pool_size(r->pool);
     r->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    take(r, most, lanes);
+    alloc_rows(r, most, lanes);
     CM_TRY(cm_arena_create(&r->arena, r->arena.used, "reanalysis"));
-    take(r, most, lanes);
+    alloc_rows(r, most, lanes);
     for (int i = 0; i < lanes; i++) {
         CM_TRY(cm_agent_planner(c->agent, r->rows, true, &r->lanes[i].planner));
         cm_planner_heed(r->lanes[i].planner, c->stop);
@@ -131,7 +131,7 @@ static void list_positions(cm_reanalyser *r) {
     const int steps = r->config.unroll + 1;
     r->count = 0;
     for (int row = 0; row < r->config.batch.rows; row++) {
-        for (int k = 0; k < steps && takes(r, row); k++) {
+        for (int k = 0; k < steps && is_selected(r, row); k++) {
             if (r->batch->policy_mask[row * steps + k] > 0.0f) r->position[r->count++] = row * steps + k;
         }
     }

@@ -46,7 +46,7 @@ void cm_reanalyser_destroy(cm_reanalyser *reanalyser); /* NULL is allowed */
 cm_status cm_reanalyser_run(cm_reanalyser *reanalyser, cm_batch *batch) CM_MUST_USE;
 
 /* Whether row `row` of `whole` is one of the floor(ratio whole). */
-bool cm_reanalyser_takes(double ratio, int64_t whole, int64_t row);
+bool cm_reanalyser_selects(double ratio, int64_t whole, int64_t row);
 
 size_t cm_reanalyser_memory(const cm_reanalyser *reanalyser); /* bytes, for the plan; NULL has 0 */
 

@@ -145,15 +145,15 @@ static cm_status run_move(void *context, int n, const int32_t *from, const int32
 
 /* ---- life ---- */
 
-static void take(rules *m, int rows, cm_arena *arena) {
+static void alloc_rows(rules *m, int rows, cm_arena *arena) {
     size_t r = (size_t)rows, slots = r * (size_t)m->slots_per_root;
-    m->observations = cm_arena_take(arena, r * m->observation_size * sizeof(float));
-    m->roots = cm_arena_take(arena, r * m->env->spec.state_size);
-    m->states = cm_arena_take(arena, slots * m->rules_size);
-    m->ended = cm_arena_take(arena, slots);
-    m->legal = cm_arena_take(arena, m->actions);
-    m->waiting = cm_arena_take(arena, r * sizeof(int32_t));
-    m->waiting_at = cm_arena_take(arena, r * sizeof(int32_t));
+    m->observations = cm_arena_alloc(arena, r * m->observation_size * sizeof(float));
+    m->roots = cm_arena_alloc(arena, r * m->env->spec.state_size);
+    m->states = cm_arena_alloc(arena, slots * m->rules_size);
+    m->ended = cm_arena_alloc(arena, slots);
+    m->legal = cm_arena_alloc(arena, m->actions);
+    m->waiting = cm_arena_alloc(arena, r * sizeof(int32_t));
+    m->waiting_at = cm_arena_alloc(arena, r * sizeof(int32_t));
 }
 
 static void destroy(void *context) {
@@ -172,9 +172,9 @@ static cm_status open_rules(rules *m, const cm_planner_config *c, cm_stream *str
     m->rules_size = spec->rules_size;
     m->gamma = fabsf(c->discount);
     cm_arena measure = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    take(m, c->rows, &measure);
+    alloc_rows(m, c->rows, &measure);
     CM_TRY(cm_arena_create(&m->arena, measure.used, "states of a search on true rules"));
-    take(m, c->rows, &m->arena);
+    alloc_rows(m, c->rows, &m->arena);
     const cm_network_use use = cm_planner_use(c, stream);
     return cm_predictor_create(&use, &m->predictor);
 }

@@ -20,13 +20,13 @@ cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference) {
     return (cm_sampled_roots){at->observation, at->root_legal, at->root_seed, at->root_drawn};
 }
 
-static void take(cm_sampled *s) {
+static void alloc_rows(cm_sampled *s) {
     const size_t rows = (size_t)s->sizes.rows, wide = rows * (size_t)s->sizes.draws;
-    s->own.visits = cm_arena_take(&s->arena, wide * sizeof(int32_t));
-    s->own.action_weights = cm_arena_take(&s->arena, wide * sizeof(float));
-    s->own.action_probs = cm_arena_take(&s->arena, wide * sizeof(float));
-    s->own.qvalues = cm_arena_take(&s->arena, wide * sizeof(float));
-    s->own.action = cm_arena_take(&s->arena, rows * sizeof(int32_t));
+    s->own.visits = cm_arena_alloc(&s->arena, wide * sizeof(int32_t));
+    s->own.action_weights = cm_arena_alloc(&s->arena, wide * sizeof(float));
+    s->own.action_probs = cm_arena_alloc(&s->arena, wide * sizeof(float));
+    s->own.qvalues = cm_arena_alloc(&s->arena, wide * sizeof(float));
+    s->own.action = cm_arena_alloc(&s->arena, rows * sizeof(int32_t));
 }
 
 cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_roots *roots, cm_sampled **out) {
@@ -36,13 +36,13 @@ cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_root
     s->sizes = *sizes;
     s->roots = *roots;
     s->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    take(s);
+    alloc_rows(s);
     cm_status status = cm_arena_create(&s->arena, s->arena.used, "drawn actions");
     if (status != CM_OK) {
         free(s);
         return status;
     }
-    take(s);
+    alloc_rows(s);
     /* rows that a run does not ask for are computed, too */
     for (size_t i = 0; roots->legal && i < (size_t)sizes->rows * (size_t)sizes->actions; i++) roots->legal[i] = 1.0f;
     *out = s;

@@ -9,17 +9,17 @@ static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env
 static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
 static int few(const cm_truncation_bootstraps *b) { return b->rows < FEW ? b->rows : FEW; }
 
-void cm_truncation_bootstraps_take(const cm_actor *a, cm_arena *arena, int rows, cm_truncation_bootstraps *out) {
+void cm_truncation_bootstraps_alloc(const cm_actor *a, cm_arena *arena, int rows, cm_truncation_bootstraps *out) {
     const size_t n = (size_t)rows;
     *out = (cm_truncation_bootstraps){.rows = 0};
     if (a->config.env->spec.max_steps == 0) return;
     out->rows = rows;
-    out->environment = cm_arena_take(arena, n * sizeof(int32_t));
-    out->to_play = cm_arena_take(arena, n * sizeof(int32_t));
-    out->keys = cm_arena_take(arena, n * sizeof(cm_key));
-    out->steps = cm_arena_take(arena, n * sizeof(uint64_t));
-    out->value = cm_arena_take(arena, n * sizeof(float));
-    if (a->config.env->def->legal) out->legal = cm_arena_take(arena, n * actions_of(a));
+    out->environment = cm_arena_alloc(arena, n * sizeof(int32_t));
+    out->to_play = cm_arena_alloc(arena, n * sizeof(int32_t));
+    out->keys = cm_arena_alloc(arena, n * sizeof(cm_key));
+    out->steps = cm_arena_alloc(arena, n * sizeof(uint64_t));
+    out->value = cm_arena_alloc(arena, n * sizeof(float));
+    if (a->config.env->def->legal) out->legal = cm_arena_alloc(arena, n * actions_of(a));
 }
 
 cm_status cm_truncation_bootstraps_open(const cm_actor *a, cm_truncation_bootstraps *b) {

@@ -23,16 +23,16 @@ struct cm_analyser {
 
 /* ---- memory ---- */
 
-static void take(cm_analyser *a) {
+static void alloc_rows(cm_analyser *a) {
     size_t n = (size_t)(a->planners * a->rows), width = (size_t)a->env->spec.actions;
-    a->planner = cm_arena_take(&a->arena, (size_t)a->planners * sizeof *a->planner);
-    a->states = cm_arena_take(&a->arena, n * a->env->spec.state_size);
-    a->legal = cm_arena_take(&a->arena, n * width);
-    a->prior = cm_arena_take(&a->arena, n * width * sizeof(float));
-    a->q = cm_arena_take(&a->arena, n * width * sizeof(float));
-    a->visits = cm_arena_take(&a->arena, n * width * sizeof(int32_t));
-    a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
-    a->value = cm_arena_take(&a->arena, n * sizeof(float));
+    a->planner = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->planner);
+    a->states = cm_arena_alloc(&a->arena, n * a->env->spec.state_size);
+    a->legal = cm_arena_alloc(&a->arena, n * width);
+    a->prior = cm_arena_alloc(&a->arena, n * width * sizeof(float));
+    a->q = cm_arena_alloc(&a->arena, n * width * sizeof(float));
+    a->visits = cm_arena_alloc(&a->arena, n * width * sizeof(int32_t));
+    a->action = cm_arena_alloc(&a->arena, n * sizeof(int32_t));
+    a->value = cm_arena_alloc(&a->arena, n * sizeof(float));
 }
 
 static cm_status open_analyser(cm_analyser *a, int positions) {
@@ -41,9 +41,9 @@ static cm_status open_analyser(cm_analyser *a, int positions) {
     a->planners = (positions + a->rows - 1) / a->rows;
     if (a->planners > threads) a->planners = threads;
     a->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    take(a);
+    alloc_rows(a);
     CM_TRY(cm_arena_create(&a->arena, a->arena.used, "analysis"));
-    take(a);
+    alloc_rows(a);
     for (int i = 0; i < a->planners; i++) CM_TRY(cm_agent_planner(a->agent, a->rows, false, &a->planner[i]));
     return CM_OK;
 }

@@ -23,7 +23,7 @@ struct cm_evaluator {
     record *told; /* [parts, most of a part] owned */
 };
 
-static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c, int parts) {
+static cm_status alloc_games(cm_evaluator *v, const cm_evaluator_config *c, int parts) {
     const size_t n = (size_t)c->episodes, most = parts > 1 ? (n + (size_t)parts - 1) / (size_t)parts : 0;
     if (parts > 1) {
         v->ranks = *c->ranks;
@@ -67,7 +67,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .shape = shape_of(c, parts),
                              .tally = c->tally,
                              .stop = c->stop};
-    CM_TRY(take_games(v, c, parts));
+    CM_TRY(alloc_games(v, c, parts));
     CM_TRY(c->agent ? cm_player_agent(c->agent, c->env, &match.shape, &v->players[0])
                     : cm_opponent_player(&uniform, NULL, c->env, &match.shape, &v->players[0]));
     if (c->env->spec.players == 2) {

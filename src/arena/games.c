@@ -111,7 +111,7 @@ static cm_status count_game(void *context, const cm_json *line) {
     return CM_OK;
 }
 
-static cm_status take_games(cm_games *games) {
+static cm_status alloc_games(cm_games *games) {
     const size_t n = (size_t)games->count;
     CM_TRY(cm_alloc(&games->moves, n, (size_t)games->stride * sizeof *games->moves, "games"));
     CM_TRY(cm_alloc(&games->length, n, sizeof *games->length, "games"));
@@ -151,7 +151,7 @@ cm_status cm_games_read(const char *path, const cm_env *env, cm_games *out) {
     if (out->stride == 0) return cm_fail(CM_ERR_INPUT, "%s: its games have no bound on their length", env->spec.name);
     CM_TRY(cm_json_read_lines(path, count_game, &r));
     cm_status status = cm_alloc(&r.state, 1, env->spec.state_size, "games");
-    if (status == CM_OK) status = take_games(out);
+    if (status == CM_OK) status = alloc_games(out);
     out->count = 0;
     if (status == CM_OK) status = cm_json_read_lines(path, read_game, &r);
     free(r.state);

@@ -10,7 +10,7 @@ double cm_side_points(const cm_side_score *score) {
     return score->games > 0 ? (score->wins + 0.5 * score->draws) / score->games : 0.0;
 }
 
-static cm_status take(cm_ladder *l, int players) {
+static cm_status alloc_players(cm_ladder *l, int players) {
     size_t n = (size_t)players;
     l->count = players;
     CM_TRY(cm_alloc(&l->pair, n * n, sizeof *l->pair, "a ladder"));
@@ -97,7 +97,7 @@ static cm_status play_all(const cm_ladder_config *config, cm_ladder *l) {
 }
 
 static cm_status run(const cm_ladder_config *config, cm_ladder *l) {
-    CM_TRY(take(l, config->count));
+    CM_TRY(alloc_players(l, config->count));
     const cm_status status = play_all(config, l);
     if (status != CM_OK && status != CM_ERR_INTERRUPTED) return status;
     CM_TRY(rate(l));

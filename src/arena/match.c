@@ -50,25 +50,25 @@ static uint64_t number_of(const cm_match *m, int game) {
 
 /* ---- memory ---- */
 
-static void take(cm_match *m, bool fill) {
+static void alloc_rows(cm_match *m, bool fill) {
     const cm_match_config *c = &m->config;
     size_t games = (size_t)games_of(m, c->games), n = (size_t)c->shape.rows;
     cm_games g = {.stride = c->keeps_moves ? c->env->spec.max_plies : 0};
-    shard *shards = cm_arena_take(&m->arena, (size_t)c->shape.shards * sizeof(shard));
-    g.moves = cm_arena_take(&m->arena, games * (size_t)g.stride * sizeof(int16_t));
-    g.length = cm_arena_take(&m->arena, games * sizeof(int32_t));
-    g.opening = cm_arena_take(&m->arena, games * sizeof(int32_t));
-    g.theirs = cm_arena_take(&m->arena, games);
-    g.result = cm_arena_take(&m->arena, games * sizeof(double));
+    shard *shards = cm_arena_alloc(&m->arena, (size_t)c->shape.shards * sizeof(shard));
+    g.moves = cm_arena_alloc(&m->arena, games * (size_t)g.stride * sizeof(int16_t));
+    g.length = cm_arena_alloc(&m->arena, games * sizeof(int32_t));
+    g.opening = cm_arena_alloc(&m->arena, games * sizeof(int32_t));
+    g.theirs = cm_arena_alloc(&m->arena, games);
+    g.result = cm_arena_alloc(&m->arena, games * sizeof(double));
     for (int i = 0; i < c->shape.shards; i++) {
         shard s = {.next = 0};
-        s.states = cm_arena_take(&m->arena, n * c->env->spec.state_size);
-        s.seats = cm_arena_take(&m->arena, n * sizeof(seat));
-        s.row = cm_arena_take(&m->arena, n * sizeof(int));
-        s.state = cm_arena_take(&m->arena, n * sizeof(void *));
-        s.key = cm_arena_take(&m->arena, n * sizeof(cm_key));
-        s.step = cm_arena_take(&m->arena, n * sizeof(uint64_t));
-        s.action = cm_arena_take(&m->arena, n * sizeof(int32_t));
+        s.states = cm_arena_alloc(&m->arena, n * c->env->spec.state_size);
+        s.seats = cm_arena_alloc(&m->arena, n * sizeof(seat));
+        s.row = cm_arena_alloc(&m->arena, n * sizeof(int));
+        s.state = cm_arena_alloc(&m->arena, n * sizeof(void *));
+        s.key = cm_arena_alloc(&m->arena, n * sizeof(cm_key));
+        s.step = cm_arena_alloc(&m->arena, n * sizeof(uint64_t));
+        s.action = cm_arena_alloc(&m->arena, n * sizeof(int32_t));
         if (fill) shards[i] = s;
     }
     if (fill) m->shards = shards, m->games = g;
@@ -96,13 +96,13 @@ cm_status cm_match_create(const cm_match_config *config, cm_match **out) {
     m->config = *config;
     if (m->config.parts == 0) m->config.parts = 1;
     m->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    take(m, false);
+    alloc_rows(m, false);
     cm_status status = cm_arena_create(&m->arena, m->arena.used, "a match");
     if (status != CM_OK) {
         free(m);
         return status;
     }
-    take(m, true);
+    alloc_rows(m, true);
     *out = m;
     return CM_OK;
 }

@@ -29,15 +29,15 @@ typedef struct context {
 
 static void take(context *r, bool fill) {
     const size_t n = (size_t)r->shape->rows;
-    batch *batches = cm_arena_take(&r->arena, (size_t)r->shape->lanes * sizeof *batches);
-    int32_t *moves = cm_arena_take(&r->arena, (size_t)r->solved->count * sizeof *moves);
+    batch *batches = cm_arena_alloc(&r->arena, (size_t)r->shape->lanes * sizeof *batches);
+    int32_t *moves = cm_arena_alloc(&r->arena, (size_t)r->solved->count * sizeof *moves);
     for (int i = 0; i < r->shape->lanes; i++) {
         batch d;
-        d.states = cm_arena_take(&r->arena, n * r->env->spec.state_size);
-        d.state = cm_arena_take(&r->arena, n * sizeof *d.state);
-        d.key = cm_arena_take(&r->arena, n * sizeof *d.key);
-        d.step = cm_arena_take(&r->arena, n * sizeof *d.step);
-        d.action = cm_arena_take(&r->arena, n * sizeof *d.action);
+        d.states = cm_arena_alloc(&r->arena, n * r->env->spec.state_size);
+        d.state = cm_arena_alloc(&r->arena, n * sizeof *d.state);
+        d.key = cm_arena_alloc(&r->arena, n * sizeof *d.key);
+        d.step = cm_arena_alloc(&r->arena, n * sizeof *d.step);
+        d.action = cm_arena_alloc(&r->arena, n * sizeof *d.action);
         if (fill) batches[i] = d;
     }
     if (fill) r->batches = batches, r->moves = moves;

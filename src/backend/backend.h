@@ -18,7 +18,7 @@
  *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
  *   schedule.h                             learning rates over time
  *   ref/, cpu/, cuda/                      the backends; classes.h lists them, module.h opens those that are modules
- *   measure.h                              one that takes no memory and says what would be taken
+ *   measure.h                              one that allocates no memory and says what would be
  *   tape/tape.h                            recording passes and running them; tape/tape_internal.h has its files
  */
 #ifndef CM_BACKEND_BACKEND_H

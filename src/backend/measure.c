@@ -54,7 +54,7 @@ static cm_status add_block(measure *m, size_t bytes, const char *what, void **ou
     return CM_OK;
 }
 
-static cm_status take(const cm_device *device, size_t bytes, const char *what, void **out) {
+static cm_status allocate(const cm_device *device, size_t bytes, const char *what, void **out) {
     measure *m = of(device);
     pthread_mutex_lock(&m->lock);
     cm_status status = add_block(m, bytes, what, out);
@@ -62,7 +62,7 @@ static cm_status take(const cm_device *device, size_t bytes, const char *what, v
     return status;
 }
 
-static void give(const cm_device *device, void *at, size_t bytes) {
+static void release(const cm_device *device, void *at, size_t bytes) {
     measure *m = of(device);
     pthread_mutex_lock(&m->lock);
     for (int i = m->count - 1; at && i >= 0; i--) {
@@ -98,8 +98,8 @@ static void unpin(const cm_device *device, void *pinned, size_t bytes) {
 }
 
 static const cm_device functions = {.name = "measure",
-                                    .take = take,
-                                    .give = give,
+                                    .alloc = allocate,
+                                    .free = release,
                                     .write = write_nothing,
                                     .read = read_zeroes,
                                     .copy = write_nothing,

@@ -1,4 +1,4 @@
-/* A backend that computes nothing and takes no memory: what is created on it says what it would take of a device.
+/* A backend that computes nothing and allocates no memory: what is created on it says what it would take of a device.
  *
  * Its device hands out addresses that nobody may follow and keeps account by the names of the blocks; its operations
  * fail. So a plan of memory is made by the code that takes the memory, and cannot differ from it. */
@@ -14,7 +14,7 @@ extern "C" {
 enum { CM_MEASURE_ROWS = 48, CM_MEASURE_NAME_BYTES = 48 };
 
 typedef struct cm_measured {
-    char what[CM_MEASURE_NAME_BYTES]; /* as in device->take, cut */
+    char what[CM_MEASURE_NAME_BYTES]; /* as in device->alloc, cut */
     size_t bytes;                     /* of all blocks of this name that are out */
 } cm_measured;
 

@@ -24,7 +24,7 @@ __attribute__((used)) static function *const shared[] = {(function *)cm_fail,
                                                          (function *)cm_cuda_describe,
                                                          (function *)cm_cuda_stream_open,
                                                          (function *)cm_cuda_graph_run,
-                                                         (function *)cm_autotuner_take,
+                                                         (function *)cm_autotuner_choose,
                                                          (function *)cm_cuda_candidates_choose};
 
 /* ---- opening ---- */

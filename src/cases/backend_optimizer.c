@@ -180,7 +180,7 @@ static cm_status compare_parameter(const optimizer *o, int step, const parameter
     return cm_case_check(report, p->second.data, n, "steps/%d/second_moment/%s", step, p->name);
 }
 
-static cm_status take_step(optimizer *o, int step) {
+static cm_status optimizer_step(optimizer *o, int step) {
     double norm = 0.0;
     CM_TRY(gradient_norm(o, &norm));
     cm_attr *attr = &o->step.attr;
@@ -208,7 +208,7 @@ cm_status cm_case_optimizer(cm_case_run *run) {
     int step = 0;
     for (const cm_json *node = cm_json_first(gradients); node; node = cm_json_next(node)) {
         CM_TRY(read_gradients(&o, node));
-        CM_TRY(take_step(&o, step++));
+        CM_TRY(optimizer_step(&o, step++));
     }
     return CM_OK;
 }

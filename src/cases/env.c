@@ -370,13 +370,13 @@ static cm_status open_env(const cm_json *root, cm_env *env) {
     return cm_env_open(env, cm_json_string(name), &params);
 }
 
-static void take_buffers(walk *w, cm_arena *arena) {
+static void alloc_buffers(walk *w, cm_arena *arena) {
     const cm_env_spec *spec = &w->env->spec;
-    w->state = cm_arena_take(arena, spec->state_size);
-    w->clone = cm_arena_take(arena, spec->state_size);
-    w->observation = (float *)cm_arena_take(arena, (size_t)spec->observation_size * sizeof(float));
-    w->cells = (int32_t *)cm_arena_take(arena, (size_t)spec->cells * sizeof(int32_t));
-    w->mask = (uint8_t *)cm_arena_take(arena, (size_t)spec->actions);
+    w->state = cm_arena_alloc(arena, spec->state_size);
+    w->clone = cm_arena_alloc(arena, spec->state_size);
+    w->observation = (float *)cm_arena_alloc(arena, (size_t)spec->observation_size * sizeof(float));
+    w->cells = (int32_t *)cm_arena_alloc(arena, (size_t)spec->cells * sizeof(int32_t));
+    w->mask = (uint8_t *)cm_arena_alloc(arena, (size_t)spec->actions);
 }
 
 static cm_status run_file(walk *w, cm_env *env, const cm_json *root) {
@@ -389,9 +389,9 @@ static cm_status run_file(walk *w, cm_env *env, const cm_json *root) {
         return cm_fail(CM_ERR_INPUT, "%s: cases of this kind do not fit it", env->spec.name);
     }
     cm_arena sizes = {NULL, SIZE_MAX, 0};
-    take_buffers(w, &sizes);
+    alloc_buffers(w, &sizes);
     CM_TRY(cm_arena_create(&w->arena, sizes.used, "an environment case"));
-    take_buffers(w, &w->arena);
+    alloc_buffers(w, &w->arena);
     for (const cm_json *item = cm_json_first(list); item && w->report->ok; item = cm_json_next(item)) {
         cm_status status = w->report->games ? run_game(w, item) : run_episode(w, item);
         if (status != CM_OK) return cm_fail_in(status, "%s %d", w->report->games ? "game" : "episode", w->item);

@@ -145,7 +145,7 @@ static cm_status run_shard(void *context, int task, int worker) {
     return status;
 }
 
-cm_status cm_search_case_take(cm_search_case *searched) {
+cm_status cm_search_case_alloc(cm_search_case *searched) {
     for (int field = 0; field < CM_FIELD_FIELDS; field++) {
         if (searched->got[field].data) continue;
         CM_TRY(cm_alloc(&searched->got[field].data, cm_search_case_count(searched, (cm_search_case_field)field),
@@ -157,7 +157,7 @@ cm_status cm_search_case_take(cm_search_case *searched) {
 cm_status cm_search_case_run(cm_search_case *searched, cm_pool *pool, int count) {
     if (count < 1) return cm_fail(CM_ERR_INPUT, "search case: shards must be 1 or more, got %d", count);
     shards all = {searched, count};
-    CM_TRY(cm_search_case_take(searched));
+    CM_TRY(cm_search_case_alloc(searched));
     if (pool) return cm_pool_run(pool, count, run_shard, &all);
     for (int task = 0; task < count; task++) CM_TRY(run_shard(&all, task, 0));
     return CM_OK;

@@ -16,37 +16,37 @@ typedef struct session {
     cm_device_search *search;
 } session;
 
-static void take_arrays(cm_device_model *at, cm_arena *arena, const cm_search_case *c) {
+static void alloc_arrays(cm_device_model *at, cm_arena *arena, const cm_search_case *c) {
     size_t roots = (size_t)c->batch, actions = (size_t)c->num_actions, outcomes = (size_t)c->num_chance;
     *at = (cm_device_model){.num_actions = c->num_actions, .num_chance = c->num_chance};
-    at->root_logits = cm_arena_take(arena, roots * actions * sizeof(float));
-    at->root_value = cm_arena_take(arena, roots * sizeof(float));
-    at->prior_logits = cm_arena_take(arena, roots * actions * sizeof(float));
-    at->value = cm_arena_take(arena, roots * sizeof(float));
-    at->reward = cm_arena_take(arena, roots * sizeof(float));
-    at->discount = cm_arena_take(arena, roots * sizeof(float));
-    at->parent_slots = cm_arena_take(arena, roots * sizeof(int32_t));
-    at->actions = cm_arena_take(arena, roots * sizeof(int32_t));
-    at->child_slots = cm_arena_take(arena, roots * sizeof(int32_t));
+    at->root_logits = cm_arena_alloc(arena, roots * actions * sizeof(float));
+    at->root_value = cm_arena_alloc(arena, roots * sizeof(float));
+    at->prior_logits = cm_arena_alloc(arena, roots * actions * sizeof(float));
+    at->value = cm_arena_alloc(arena, roots * sizeof(float));
+    at->reward = cm_arena_alloc(arena, roots * sizeof(float));
+    at->discount = cm_arena_alloc(arena, roots * sizeof(float));
+    at->parent_slots = cm_arena_alloc(arena, roots * sizeof(int32_t));
+    at->actions = cm_arena_alloc(arena, roots * sizeof(int32_t));
+    at->child_slots = cm_arena_alloc(arena, roots * sizeof(int32_t));
     at->idle_slots = c->batch * c->slots;
     if (outcomes == 0) return;
-    at->after_logits = cm_arena_take(arena, roots * outcomes * sizeof(float));
-    at->after_value = cm_arena_take(arena, roots * sizeof(float));
-    at->after_parent_slots = cm_arena_take(arena, roots * sizeof(int32_t));
-    at->after_actions = cm_arena_take(arena, roots * sizeof(int32_t));
-    at->after_child_slots = cm_arena_take(arena, roots * sizeof(int32_t));
+    at->after_logits = cm_arena_alloc(arena, roots * outcomes * sizeof(float));
+    at->after_value = cm_arena_alloc(arena, roots * sizeof(float));
+    at->after_parent_slots = cm_arena_alloc(arena, roots * sizeof(int32_t));
+    at->after_actions = cm_arena_alloc(arena, roots * sizeof(int32_t));
+    at->after_child_slots = cm_arena_alloc(arena, roots * sizeof(int32_t));
 }
 
 static cm_status open_session(session *s) {
     const cm_search_case *c = s->searched;
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
-    take_arrays(&s->at, &arena, c);
+    alloc_arrays(&s->at, &arena, c);
     s->tabular = (cm_tabular){&c->table, c->root_states, NULL};
     CM_TRY(cm_alloc(&s->tabular.states, (size_t)c->batch * (size_t)c->slots, sizeof(int32_t), "states"));
     CM_TRY(cm_buffer_create(&s->block, s->place->device, arena.used, "a model's arrays"));
     CM_TRY(cm_alloc(&s->host, s->block.bytes, 1, "a model's arrays"));
     arena = (cm_arena){.base = s->block.base, .capacity = s->block.bytes};
-    take_arrays(&s->at, &arena, c);
+    alloc_arrays(&s->at, &arena, c);
     return cm_device_search_create(&c->params, c->batch, s->place, &s->at, &s->search);
 }
 
@@ -131,7 +131,7 @@ static cm_status run_session(session *s) {
 
 cm_status cm_search_case_run_on(cm_search_case *searched, const cm_device_place *place) {
     session s = {.searched = searched, .place = place};
-    CM_TRY(cm_search_case_take(searched));
+    CM_TRY(cm_search_case_alloc(searched));
     cm_status status = open_session(&s);
     if (status == CM_OK) status = run_session(&s);
     for (int b = 0; status == CM_OK && b < searched->batch; b++) {

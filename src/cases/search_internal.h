@@ -64,7 +64,7 @@ struct cm_search_case {
 int cm_search_case_dims(const cm_search_case *searched, cm_search_case_field field, size_t dims[3]);
 
 /* Memory for the numbers that a run gives. */
-cm_status cm_search_case_take(cm_search_case *searched) CM_MUST_USE;
+cm_status cm_search_case_alloc(cm_search_case *searched) CM_MUST_USE;
 /* What the roots first .. first+count-1 start from, and where their results go. */
 cm_roots cm_search_case_roots(const cm_search_case *searched, int first, int count);
 cm_search_result cm_search_case_result(cm_search_case *searched, int first);

@@ -79,7 +79,9 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
     return fail_flag(command, word, flag_name(command->flags, nearest));
 }
 
-static bool takes(const cm_command *command, const char *flag) { return find_flag(command, flag, strlen(flag)) >= 0; }
+static bool has_flag(const cm_command *command, const char *flag) {
+    return find_flag(command, flag, strlen(flag)) >= 0;
+}
 
 bool cm_argument_is_setting(const char *word) { return word[strcspn(word, ":/=")] == '='; }
 
@@ -89,15 +91,15 @@ static bool guess(const cm_command *command, const char *word, char *out, size_t
     char bare[64], key[CM_OPTION_WORD];
     const char *equals = strchr(word, '='), *ending = strrchr(word, '.');
     if (cm_run_directory_check(word) == CM_OK) { /* train goes on with a run that is there */
-        const char *flag = takes(command, "--resume") ? "--resume" : "--run";
+        const char *flag = has_flag(command, "--resume") ? "--resume" : "--run";
         snprintf(out, size, "%s %.100s", flag, word);
-        return takes(command, flag);
+        return has_flag(command, flag);
     }
     if (cm_argument_is_setting(word)) {
         snprintf(bare, sizeof bare, "%.*s", (int)(equals - word), word);
         const bool is_key = find_key(bare, key);
         snprintf(out, size, "--set %s%.100s", is_key ? key : "", is_key ? equals : word);
-        return takes(command, "--set");
+        return has_flag(command, "--set");
     }
     const bool is_file = ending && strcmp(ending, ".json") == 0;
     if (is_file) {
@@ -105,7 +107,7 @@ static bool guess(const cm_command *command, const char *word, char *out, size_t
     } else {
         snprintf(out, size, "--set env_name=%.60s, or, once cumind train %.60s has made a run, --run DIR", word, word);
     }
-    return takes(command, "--config") && (is_file || cm_recipe_is_environment(word));
+    return has_flag(command, "--config") && (is_file || cm_recipe_is_environment(word));
 }
 
 cm_status cm_argument_unexpected(const cm_command *command, const char *word) {
@@ -113,7 +115,7 @@ cm_status cm_argument_unexpected(const cm_command *command, const char *word) {
     if (guess(command, word, meant, sizeof meant))
         return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\"; did you mean %s?", command->name, word,
                        meant);
-    if (takes(command, "--run") && cm_recipe_is_known(word))
+    if (has_flag(command, "--run") && cm_recipe_is_known(word))
         return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%s\"; once cumind train %s has made a run: --run DIR",
                        command->name, word, word);
     return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
@@ -160,7 +162,7 @@ static cm_status check_value(const cm_flag *flag, const char *text) {
     return CM_OK;
 }
 
-static cm_status take_value(cm_arguments *out, int row, const char *value) {
+static cm_status set_value(cm_arguments *out, int row, const char *value) {
     const cm_flag *flag = &out->command->flags[row];
     if (flag->argument) CM_TRY(check_value(flag, value));
     out->value[row] = value;
@@ -173,7 +175,7 @@ static cm_status take_value(cm_arguments *out, int row, const char *value) {
 }
 
 /* A flag at argv[*at]; *at moves on to its value where that is a word of its own. */
-static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
+static cm_status read_flag(cm_arguments *out, int count, char **argv, int *at) {
     const char *text = argv[*at];
     size_t length = strcspn(text, "=");
     int row = find_flag(out->command, text, length);
@@ -181,13 +183,13 @@ static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
     const cm_flag *flag = &out->command->flags[row];
     if (!flag->argument) {
         if (text[length] == '=') return cm_fail(CM_ERR_INPUT, "%s: takes no value", flag->name);
-        return take_value(out, row, "");
+        return set_value(out, row, "");
     }
-    if (text[length] == '=') return take_value(out, row, text + length + 1);
+    if (text[length] == '=') return set_value(out, row, text + length + 1);
     const char *next =
         *at + 1 < count ? argv[*at + 1] : NULL; /* that is a flag is no value: --run=--seed if it is meant */
     if (!next || find_flag(out->command, next, strcspn(next, "=")) >= 0) return needs_value(flag);
-    return take_value(out, row, argv[++*at]);
+    return set_value(out, row, argv[++*at]);
 }
 
 /* Positional arguments that a command takes: none, one, or "RUN...". */
@@ -203,7 +205,7 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
         if (flags && strcmp(argv[i], "--") == 0) {
             flags = false;
         } else if (flags && argv[i][0] == '-' && argv[i][1] != '\0') {
-            CM_TRY(take_flag(out, count, argv, &i));
+            CM_TRY(read_flag(out, count, argv, &i));
         } else if (out->positional_count == CM_POSITIONAL) {
             return cm_fail(CM_ERR_INPUT, "%s: too many arguments", command->name);
         } else if (out->positional_count == most_positional(command)) {
@@ -232,7 +234,9 @@ const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int 
     return NULL;
 }
 
-bool cm_argument_given(const cm_arguments *arguments, const char *flag) { return cm_argument(arguments, flag) != NULL; }
+bool cm_argument_is_set(const cm_arguments *arguments, const char *flag) {
+    return cm_argument(arguments, flag) != NULL;
+}
 
 cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max, int64_t *out) {
     const char *text = cm_argument(arguments, flag);

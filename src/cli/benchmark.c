@@ -50,7 +50,7 @@ static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     } else {
         return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
     }
-    if (cm_argument_given(a, "--observation")) env.spec.rank = 1;
+    if (cm_argument_is_set(a, "--observation")) env.spec.rank = 1;
     CM_TRY(integer(a, "--observation", 1, 1 << 20, env.spec.shape[0], &env.spec.shape[0]));
     CM_TRY(integer(a, "--hidden", 1, 16384, b->configuration.network.hidden_dim, &hidden));
     CM_TRY(integer(a, "--actions", 1, 65536, env.spec.actions, &b->actions));
@@ -78,7 +78,7 @@ static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
 static cm_status check_environment(const cm_arguments *a, const cm_benchmark *b) {
     const cm_env_params params = cm_session_env_params(&b->configuration.env);
     cm_env env;
-    if (!cm_argument_given(a, "--env")) return CM_OK;
+    if (!cm_argument_is_set(a, "--env")) return CM_OK;
     cm_status status = cm_env_open(&env, b->configuration.env.env_name, &params);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "--env");
 }
@@ -100,7 +100,7 @@ static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) 
     CM_TRY(integer(a, "--unroll", 0, 64, 5, &b->unroll));
     CM_TRY(cm_argument_seconds(a, "--seconds", &b->seconds));
     if (b->seconds <= 0.0) return cm_fail(CM_ERR_INPUT, "--seconds: must be more than 0");
-    b->batch_given = cm_argument_given(a, "--batch");
+    b->batch_given = cm_argument_is_set(a, "--batch");
     CM_TRY(cm_session_pool(b->configuration.run.threads, &b->pool));
     CM_TRY(open_backend(b, comm));
     return cm_session_dtype(&b->configuration.run, b->backend, &b->compute);
@@ -183,7 +183,7 @@ static bool is_for(const cm_benchmark *b, const part *p) {
 
 static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     const char *name = a->positional_count ? a->positional[0] : NULL;
-    bool json = cm_argument_given(a, "--json"), found = false;
+    bool json = cm_argument_is_set(a, "--json"), found = false;
     for (int i = 0; i < PARTS; i++) {
         if (name && strcmp(name, parts[i].name) != 0) continue;
         if (!name && !is_for(b, &parts[i])) continue;

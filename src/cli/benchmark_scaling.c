@@ -86,7 +86,7 @@ static cm_status read_row(const cm_json *object, cm_scaling *s) {
 /* What a training is measured without: it is the same for any number of ranks, or is not training. */
 static void choose_training(const cm_arguments *a, cm_benchmark *b) {
     cm_run_options *run = &b->configuration.run;
-    if (!cm_argument_given(a, "--updates")) run->updates = UPDATES;
+    if (!cm_argument_is_set(a, "--updates")) run->updates = UPDATES;
     run->env_steps = 0, run->num_episodes = 0, run->time_limit = 0.0;
     run->evaluation_interval = 0, run->final_evaluation_episodes = 0, run->stop_at_goal = false;
     run->checkpoint_updates = 0, run->checkpoint_interval = 0;
@@ -213,7 +213,7 @@ static void print_sums(const cm_scaling *rows, int count) {
 
 static cm_status start_all(cm_arguments *a, const plan *p, char **argv) {
     cm_scaling row[MOST_ROWS];
-    bool json = cm_argument_given(a, "--json");
+    bool json = cm_argument_is_set(a, "--json");
     for (int i = 0; i < p->count; i++) {
         CM_TRY(start(a, p, p->ranks[i], argv, &row[i]));
         if (a->verdict != 0) return CM_OK; /* a rank has said why */
@@ -262,7 +262,7 @@ static cm_status make_plan(const cm_arguments *a, plan *p) {
     cm_comm one;
     cm_dtype compute;
     char no_gpu[CM_SESSION_WHY];
-    *p = (plan){.oversubscribe = cm_argument_given(a, "--oversubscribe")};
+    *p = (plan){.oversubscribe = cm_argument_is_set(a, "--oversubscribe")};
     cm_comm_single(&one);
     CM_TRY(cm_cli_configuration(a, &configuration, &config));
     cm_config_destroy(config);

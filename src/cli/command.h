@@ -83,7 +83,7 @@ void cm_argument_set(cm_arguments *arguments, const char *flag, const char *valu
 const char *cm_argument(const cm_arguments *arguments, const char *flag);
 /* Value number `index` (from 0) of a flag that may be repeated; NULL behind the last. */
 const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index);
-bool cm_argument_given(const cm_arguments *arguments, const char *flag);
+bool cm_argument_is_set(const cm_arguments *arguments, const char *flag);
 
 /* A number of a flag in [min, max], written as core/count.h says (20k); *out keeps its value if the flag was not given.
  */

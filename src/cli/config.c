@@ -38,7 +38,7 @@ static cm_status act(const cm_arguments *arguments, const cm_config *config, con
     cm_env env;
     const char *key = cm_argument(arguments, "--explain"), *path = cm_argument(arguments, "--write");
     if (key) return explain(arguments, config, key);
-    if (cm_argument_given(arguments, "--manual")) {
+    if (cm_argument_is_set(arguments, "--manual")) {
         cm_status status = cm_config_manual(config, &text);
         return print_text(status, text);
     }
@@ -49,7 +49,7 @@ static cm_status act(const cm_arguments *arguments, const cm_config *config, con
 static cm_status run(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config;
-    CM_TRY(cm_cli_take_name(arguments));
+    CM_TRY(cm_cli_resolve_name(arguments));
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     cm_status status = act(arguments, config, &configuration);
     cm_config_destroy(config);

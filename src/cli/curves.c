@@ -98,7 +98,7 @@ static cm_status read_request(cm_arguments *arguments, request *out) {
     CM_TRY(cm_argument_choice(arguments, "--over", CM_CURVES_OVER("|"), &choice));
     set_over(out, over ? over : "env_steps");
     CM_TRY(read_metrics(arguments, out));
-    if (out->folder_count > 0 && cm_argument_given(arguments, "--run")) {
+    if (out->folder_count > 0 && cm_argument_is_set(arguments, "--run")) {
         return cm_fail(CM_ERR_INPUT, "plot: %s and --run both name a run; leave one out", out->folders[0]);
     }
     if (out->folder_count > 0) return CM_OK;
@@ -235,7 +235,7 @@ cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) {
     *out = (cm_curves){.count = 0};
     CM_TRY(read_request(arguments, &asked));
     CM_TRY(add_curves(&asked, out));
-    if (!cm_argument_given(arguments, "--over") && stands_still(out)) {
+    if (!cm_argument_is_set(arguments, "--over") && stands_still(out)) {
         clear(out);
         set_over(&asked, "updates");
         CM_TRY(add_curves(&asked, out));

@@ -32,7 +32,7 @@ static void describe_json(cm_json_writer *writer, const cm_backend_class *kind) 
 
 static cm_status run(cm_arguments *arguments) {
     const cm_backend_class *const *kind = cm_backend_classes();
-    if (!cm_argument_given(arguments, "--json")) {
+    if (!cm_argument_is_set(arguments, "--json")) {
         for (; *kind; kind++) describe(*kind);
         return CM_OK;
     }

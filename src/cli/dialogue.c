@@ -368,7 +368,7 @@ static cm_status end_game(dialogue *d) {
     return CM_OK;
 }
 
-static cm_status take_turn(dialogue *d) {
+static cm_status play_turn(dialogue *d) {
     bool is_over = cm_env_ended(d->game->state);
     d->view = cm_view_of_stdout(d->config->arguments);
     if (!is_over && d->game->mover[cm_game_to_play(d->game)] != CM_MOVER_HUMAN) return play_other(d);
@@ -391,7 +391,7 @@ cm_status cm_dialogue_run(cm_game *game, const cm_dialogue_config *config) {
     d.view = cm_view_of_stdout(config->arguments);
     begin(&d);
     introduce(&d);
-    while (status == CM_OK && !d.is_ended) status = take_turn(&d);
+    while (status == CM_OK && !d.is_ended) status = play_turn(&d);
     tell_tally(&d);
     return status;
 }

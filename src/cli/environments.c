@@ -70,7 +70,7 @@ static cm_status list(cm_json_writer *json, const cm_view *view) {
 
 static cm_status run_environments(cm_arguments *arguments) {
     const cm_view view = cm_view_of_stdout(arguments);
-    if (!cm_argument_given(arguments, "--json")) {
+    if (!cm_argument_is_set(arguments, "--json")) {
         if (is_tiny(&view)) {
             printf("%-24s %7s %6s\n", "env_name", "actions", "goal");
         } else {

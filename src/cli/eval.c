@@ -96,7 +96,7 @@ static cm_status play_episodes(const cm_arguments *arguments, const cm_session *
 }
 
 /* What an interrupt has left of the agent's episodes, or of those of random play, is printed. */
-static cm_status take_broken(report *r, int episodes, cm_status status) {
+static cm_status report_interrupted(report *r, int episodes, cm_status status) {
     if (status != CM_ERR_INTERRUPTED) return status;
     const bool is_of_agent = r->agent.episodes < episodes;
     if (r->agent.episodes == 0) return cm_fail(status, "eval: interrupted; it has no result");
@@ -109,7 +109,7 @@ static cm_status take_broken(report *r, int episodes, cm_status status) {
 
 static cm_status evaluate(cm_arguments *arguments, const cm_loaded *own) {
     const cm_session *session = own->session;
-    report r = {.facts = &own->facts, .has_random = cm_argument_given(arguments, "--opponent")};
+    report r = {.facts = &own->facts, .has_random = cm_argument_is_set(arguments, "--opponent")};
     int64_t episodes = 100;
     double *returns = NULL;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
@@ -119,9 +119,9 @@ static cm_status evaluate(cm_arguments *arguments, const cm_loaded *own) {
     cm_status status = play_episodes(arguments, session, own->agent, (int)episodes, r.seed, returns, &r.agent);
     if (status == CM_OK && r.has_random)
         status = play_episodes(arguments, session, NULL, (int)episodes, r.seed, NULL, &r.random);
-    status = take_broken(&r, (int)episodes, status);
+    status = report_interrupted(&r, (int)episodes, status);
     if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
-    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+    if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
         status = print_json(&r);
     } else if (status == CM_OK) {
         print_text(&r, session->env.spec.players);
@@ -135,7 +135,7 @@ static bool is_compared(const cm_arguments *arguments, const cm_env *env) {
     static const char *const of_games[] = {"--games", "--opening", "--save-games"};
     const char *opponent = cm_argument(arguments, "--opponent");
     for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++)
-        if (cm_argument_given(arguments, of_games[i])) return false;
+        if (cm_argument_is_set(arguments, of_games[i])) return false;
     return env->spec.players == 1 && opponent && strcmp(opponent, "random") == 0;
 }
 
@@ -143,11 +143,11 @@ static cm_status run_eval(cm_arguments *arguments) {
     static const char *const of_matches[] = {"--opponent", "--games", "--opening", "--save-games"};
     const char *run = NULL;
     cm_loaded own;
-    bool is_match = false, is_positions = cm_argument_given(arguments, "--positions");
+    bool is_match = false, is_positions = cm_argument_is_set(arguments, "--positions");
     CM_TRY(cm_cli_need_run(arguments, &run));
     if (is_positions) CM_TRY(cm_eval_positions_check(arguments));
     for (size_t i = 0; i < sizeof of_matches / sizeof *of_matches; i++) {
-        is_match = is_match || cm_argument_given(arguments, of_matches[i]);
+        is_match = is_match || cm_argument_is_set(arguments, of_matches[i]);
     }
     cm_interrupt_ends("eval");
     CM_TRY(cm_loaded_open(arguments, &own));

@@ -221,13 +221,13 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
     cm_games_score(r->games, &r->score);
     cm_evaluation_clip(&r->own->session->env.spec, &r->score.all);
     if (path) CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
-    if (cm_argument_given(arguments, "--json")) return print_json(r);
+    if (cm_argument_is_set(arguments, "--json")) return print_json(r);
     print_text(r);
     return CM_OK;
 }
 
 /* What an interrupt has left is told, where that is anything. `kept` games or lines. */
-static cm_status take_broken(report *r, int kept) {
+static cm_status report_interrupted(report *r, int kept) {
     if (kept == 0) return cm_fail(CM_ERR_INTERRUPTED, "eval: interrupted; it has no result");
     r->is_broken = true;
     return CM_OK;
@@ -240,7 +240,7 @@ static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_tick
     cm_status status = cm_match_run(match, games, (uint64_t)r->seed, r->opening);
     r->games = cm_match_games(match);
     if (status == CM_ERR_INTERRUPTED) {
-        CM_TRY(take_broken(r, cm_match_keep_ended(match)));
+        CM_TRY(report_interrupted(r, cm_match_keep_ended(match)));
         cm_log(CM_WARNING, "eval: interrupted after %d of %d games", r->games->count, games);
         return CM_OK; /* their moves are not scored */
     }
@@ -253,7 +253,7 @@ static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_tick
     if (status != CM_ERR_INTERRUPTED) return status;
     cm_log(CM_WARNING, "eval: interrupted before the moves of its %d games were judged", games);
     r->has_scores = false;
-    return take_broken(r, games);
+    return report_interrupted(r, games);
 }
 
 static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant *they, cm_player **ours) {
@@ -297,7 +297,7 @@ static cm_status play_exhaustively(const cm_arguments *arguments, report *r) {
     cm_match_shape shape = cm_exhaustive_shape();
     cm_player *ours = NULL;
     cm_ticker ticker;
-    if (cm_argument_given(arguments, "--games") || cm_argument_given(arguments, "--opening")) {
+    if (cm_argument_is_set(arguments, "--games") || cm_argument_is_set(arguments, "--opening")) {
         return cm_fail(CM_ERR_INPUT, "--opponent all: follows every reply once; leave out --games and --opening");
     }
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
@@ -307,7 +307,7 @@ static cm_status play_exhaustively(const cm_arguments *arguments, report *r) {
     cm_ticker_end(&ticker);
     cm_player_destroy(ours);
     if (status == CM_ERR_INTERRUPTED) {
-        CM_TRY(take_broken(r, r->lines.count));
+        CM_TRY(report_interrupted(r, r->lines.count));
         cm_log(CM_WARNING, "eval: interrupted after %d lines", r->lines.count);
         status = CM_OK;
     }
@@ -323,7 +323,7 @@ cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) {
     const char *opponent = cm_argument(arguments, "--opponent");
     report r = {
         .own = own, .opponent = opponent ? opponent : "random", .columns = cm_view_of_stdout(arguments).columns};
-    if (cm_argument_given(arguments, "--episodes")) {
+    if (cm_argument_is_set(arguments, "--episodes")) {
         return cm_fail(CM_ERR_INPUT, "eval: against an opponent say --games N, not --episodes");
     }
     CM_TRY(cm_contest_check("eval", &own->session->env));

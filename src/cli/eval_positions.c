@@ -120,7 +120,7 @@ static void print_text(const report *r) {
 /* ---- scoring ---- */
 
 /* What an interrupt has left is told. */
-static cm_status take_broken(report *r, cm_status status) {
+static cm_status report_interrupted(report *r, cm_status status) {
     const int64_t asked = r->score.scores.all.moves;
     if (status != CM_ERR_INTERRUPTED) return status;
     if (asked == 0) return cm_fail(status, "eval: interrupted; it has no result");
@@ -140,14 +140,14 @@ static cm_status test_positions(const cm_arguments *arguments, report *r, const 
                                                 cm_interrupt_asks(), &r->score);
     cm_ticker_end(&ticker);
     cm_player_destroy(player);
-    return take_broken(r, status);
+    return report_interrupted(r, status);
 }
 
 cm_status cm_eval_positions_check(const cm_arguments *arguments) {
     static const char *const of_games[] = {"--episodes", "--opponent",   "--games",
                                            "--opening",  "--save-games", "--seed"};
     for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++) {
-        if (!cm_argument_given(arguments, of_games[i])) continue;
+        if (!cm_argument_is_set(arguments, of_games[i])) continue;
         return cm_fail(CM_ERR_INPUT, "eval: %s is about games; leave it out with --positions", of_games[i]);
     }
     return CM_OK;
@@ -162,7 +162,7 @@ cm_status cm_eval_positions(cm_arguments *arguments, cm_loaded *own) {
     r.count = solved.count;
     status = test_positions(arguments, &r, &solved);
     if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
-    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+    if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
         status = print_json(&r);
     } else if (status == CM_OK) {
         print_text(&r);

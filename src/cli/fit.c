@@ -12,20 +12,20 @@ static bool is_wanted(const cm_arguments *arguments) {
 
 /* Whether the environment is played: no recipe, and no file, was taken for it. */
 static bool is_played(const cm_arguments *arguments, const cm_config *config) {
-    return !cm_argument_given(arguments, "--config") && *cm_config_recipe(config) == '\0' &&
+    return !cm_argument_is_set(arguments, "--config") && *cm_config_recipe(config) == '\0' &&
            cm_config_source_of(config, "env_name") >= CM_FROM_SET;
 }
 
 /* Whether the network may still be chosen: a file that is named means all that it says. */
 static bool is_network_free(const cm_arguments *arguments, const cm_config *config) {
-    const cm_config_source most = cm_argument_given(arguments, "--config") ? CM_FROM_DEFAULT : CM_FROM_FILE;
+    const cm_config_source most = cm_argument_is_set(arguments, "--config") ? CM_FROM_DEFAULT : CM_FROM_FILE;
     return cm_config_source_of(config, "family") <= most && cm_config_source_of(config, "preset") <= most;
 }
 
 /* As rank 0 sees it: a slow environment shows each another number of steps. No steps: it cannot be played. */
 static cm_status survey(cm_comm *comm, const cm_env *env, bool is_open, cm_env_survey *seen) {
     const bool is_mine = is_open && (!comm || comm->rank == 0);
-    if (is_mine && cm_env_survey_take(env, seen) != CM_OK) seen->steps = 0;
+    if (is_mine && cm_env_survey_measure(env, seen) != CM_OK) seen->steps = 0;
     return comm ? comm->broadcast(comm, seen, sizeof *seen, 0) : CM_OK;
 }
 

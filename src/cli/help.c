@@ -146,7 +146,7 @@ static cm_status run_help(cm_arguments *arguments) {
     const char *name = arguments->positional_count > 0 ? arguments->positional[0] : NULL;
     const cm_command *command = name ? cm_command_find(name) : NULL;
     if (name && !command && strcmp(name, "cumind") != 0) return cm_command_unknown(name);
-    if (cm_argument_given(arguments, "--man")) {
+    if (cm_argument_is_set(arguments, "--man")) {
         cm_help_man(command, stdout);
     } else if (command) {
         cm_help_command(command, stdout);

@@ -184,7 +184,7 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     char hash[CM_HASH_HEX] = "";
     for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
-    if (!cm_argument_given(arguments, "--json")) {
+    if (!cm_argument_is_set(arguments, "--json")) {
         const cm_view view = cm_view_of_stdout(arguments);
         print_network(session, calls, &view);
         if (run) print_run(&facts, hash);
@@ -208,7 +208,7 @@ static cm_status open_session(const cm_configuration *configuration, const cm_co
 }
 
 static cm_status run_inspect(cm_arguments *arguments) {
-    bool is_configured = cm_argument_given(arguments, "--config") || cm_argument_given(arguments, "--set");
+    bool is_configured = cm_argument_is_set(arguments, "--config") || cm_argument_is_set(arguments, "--set");
     cm_env_trust(CM_ENV_TRUST_NAMED);
     if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     const char *run = cm_argument(arguments, "--run");
@@ -217,7 +217,7 @@ static cm_status run_inspect(cm_arguments *arguments) {
     cm_config *config = NULL;
     cm_session *session = NULL;
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
-    if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
+    if (cm_argument_is_set(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     if (run) {
         CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
     } else {

@@ -149,7 +149,7 @@ static cm_status print_json(const report *r) {
 
 static void print_pair(void *context, int i, int j, const cm_side_score *score) {
     entry_list *list = context;
-    if (cm_argument_given(list->arguments, "--json")) return;
+    if (cm_argument_is_set(list->arguments, "--json")) return;
     cm_ticker_hold(&list->ticker);
     printf("%s - %s: %d won, %d drawn, %d lost\n", CM_PRINTABLE(list->entrants[i].name),
            CM_PRINTABLE(list->entrants[j].name), score->wins, score->draws, score->losses);
@@ -212,7 +212,7 @@ static cm_status conclude(const cm_arguments *arguments, const report *r) {
     cm_interval_plot plot;
     CM_TRY(plot_of(r, &rows, &plot));
     cm_status status = svg ? cm_interval_plot_svg(&plot, svg) : CM_OK;
-    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+    if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
         status = print_json(r);
     } else if (status == CM_OK) {
         cm_view view = cm_view_of_stdout(arguments);

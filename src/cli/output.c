@@ -37,7 +37,7 @@ cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
         CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
     }
     double seconds = 0.0;
-    if (!cm_argument_given(arguments, "--time")) return CM_OK;
+    if (!cm_argument_is_set(arguments, "--time")) return CM_OK;
     CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
     char text[40];
     cm_json_format_double(seconds, text);
@@ -48,7 +48,7 @@ cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
 static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
                         bool is_new) {
     const cm_log_level level = arguments->is_mute ? CM_ERROR : (cm_log_level)configuration->run.log_level;
-    cm_log_set_level(is_new || cm_argument_given(arguments, "--resume") ? level : CM_ERROR);
+    cm_log_set_level(is_new || cm_argument_is_set(arguments, "--resume") ? level : CM_ERROR);
     if (is_new) cm_configuration_prefer_time(config, configuration);
     cm_status status = cm_configuration_finish(config, configuration);
     cm_log_set_level(level);
@@ -97,7 +97,7 @@ static cm_status find_root(const cm_arguments *arguments, char root[CM_OPTION_TE
 
 cm_status cm_cli_default_run(cm_arguments *arguments) {
     char root[CM_OPTION_TEXT];
-    if (cm_argument_given(arguments, "--run")) return CM_OK;
+    if (cm_argument_is_set(arguments, "--run")) return CM_OK;
     CM_TRY(find_root(arguments, root));
     CM_TRY(cm_run_directory_newest(root, arguments->run));
     if (arguments->run[0] == '\0') return CM_OK;
@@ -168,8 +168,8 @@ cm_progress_style cm_cli_style(const cm_arguments *arguments) {
         .file = STDOUT_FILENO,
         .tty = cm_terminal_of(STDOUT_FILENO).redraws,
         .utf8 = is_utf8(),
-        .json = cm_argument_given(arguments, "--json"),
-        .quiet = cm_argument_given(arguments, "--quiet"),
+        .json = cm_argument_is_set(arguments, "--json"),
+        .quiet = cm_argument_is_set(arguments, "--quiet"),
     };
     style.colour = style.tty && !(no_color && *no_color);
     return style;

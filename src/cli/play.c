@@ -112,7 +112,7 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
 }
 
 static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t seed) {
-    watch w = {.arguments = arguments, .game = game, .is_quiet = cm_argument_given(arguments, "--quiet")};
+    watch w = {.arguments = arguments, .game = game, .is_quiet = cm_argument_is_set(arguments, "--quiet")};
     int64_t episodes = 1;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     w.view = cm_view_of_stdout(arguments);
@@ -149,7 +149,7 @@ static cm_status seat_one(const cm_arguments *arguments, const cm_env_spec *spec
     if (human == HUMAN_SECOND) {
         return cm_fail(CM_ERR_INPUT, "--human: %s has one player; say --human only", spec->name);
     }
-    if (cm_argument_given(arguments, "--opponent")) {
+    if (cm_argument_is_set(arguments, "--opponent")) {
         return cm_fail(CM_ERR_INPUT, "--opponent: %s has one player", spec->name);
     }
     if (human == HUMAN_FIRST || human == HUMAN_ONLY) mover[0] = CM_MOVER_HUMAN;
@@ -175,7 +175,7 @@ static cm_status seat_two(const cm_arguments *arguments, const cm_env_spec *spec
 /* Two players: a person plays, unless only results are wanted; one: the agent is watched. */
 static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
     const cm_env_spec *spec = &game->env->spec;
-    bool is_quiet = cm_argument_given(arguments, "--quiet");
+    bool is_quiet = cm_argument_is_set(arguments, "--quiet");
     int human = spec->players == 2 && !is_quiet ? HUMAN_FIRST : HUMAN_NONE;
     cm_mover *mover = game->mover;
     CM_TRY(cm_argument_choice(arguments, "--human", "first|second|only|none", &human));
@@ -197,7 +197,7 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
     CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
     cm_game_begin(&game, (uint64_t)seed);
     cm_status status = seat_players(arguments, &game);
-    if (status == CM_OK && !cm_argument_given(arguments, "--quiet")) {
+    if (status == CM_OK && !cm_argument_is_set(arguments, "--quiet")) {
         status = cm_view_need_columns("play", cm_view_least_columns(game.env, game.state));
     }
     bool is_human = game.mover[0] == CM_MOVER_HUMAN || game.mover[1] == CM_MOVER_HUMAN;
@@ -210,7 +210,7 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
 
 static cm_status run_play(cm_arguments *arguments) {
     cm_loaded loaded;
-    bool is_configured = cm_argument_given(arguments, "--config") || cm_argument_given(arguments, "--set");
+    bool is_configured = cm_argument_is_set(arguments, "--config") || cm_argument_is_set(arguments, "--set");
     if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     CM_TRY(cm_loaded_open(arguments, &loaded));
     cm_status status = play(arguments, &loaded);

@@ -15,7 +15,7 @@ enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of
 static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns) {
     int there = cm_view_of_stdout(arguments).columns;
     *columns = there < MOST_COLUMNS ? there : MOST_COLUMNS;
-    if (!cm_argument_given(arguments, "--columns")) return cm_view_need_columns("plot", LEAST_TERMINAL);
+    if (!cm_argument_is_set(arguments, "--columns")) return cm_view_need_columns("plot", LEAST_TERMINAL);
     return cm_argument_int(arguments, "--columns", CM_VIEW_LEAST, 400, columns);
 }
 
@@ -90,9 +90,9 @@ static cm_status print_table(cm_arguments *arguments, const cm_curves *curves) {
 }
 
 static cm_status run_plot(cm_arguments *arguments) {
-    const bool is_table = cm_argument_given(arguments, "--table");
+    const bool is_table = cm_argument_is_set(arguments, "--table");
     cm_curves curves;
-    if (is_table && cm_argument_given(arguments, "--svg")) {
+    if (is_table && cm_argument_is_set(arguments, "--svg")) {
         return cm_fail(CM_ERR_INPUT, "plot: --table and --svg are two outputs; give one of them");
     }
     cm_status status = cm_curves_collect(arguments, &curves);

@@ -308,7 +308,7 @@ static cm_status answer_with_ticker(const cm_arguments *arguments, positions *p,
 }
 
 /* What an interrupt has left was printed. */
-static cm_status take_broken(cm_arguments *arguments, const positions *p) {
+static cm_status report_interrupted(cm_arguments *arguments, const positions *p) {
     if (p->done == 0) return cm_fail(CM_ERR_INTERRUPTED, "search: interrupted; it has no result");
     cm_log(CM_WARNING, "search: interrupted; %lld positions are answered", (long long)p->done);
     arguments->verdict = CM_EXIT_INTERRUPTED;
@@ -324,7 +324,7 @@ static void close_positions(positions *p) {
 }
 
 cm_status cm_cli_search_positions(cm_arguments *arguments) {
-    positions p = {.path = cm_argument(arguments, "--positions"), .json = cm_argument_given(arguments, "--json")};
+    positions p = {.path = cm_argument(arguments, "--positions"), .json = cm_argument_is_set(arguments, "--json")};
     const char *run = NULL;
     int64_t seed = 0;
     cm_loaded loaded = {0};
@@ -336,7 +336,7 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     cm_status status = open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
     if (status == CM_OK) status = answer_with_ticker(arguments, &p, &loaded);
-    if (status == CM_OK && p.is_broken) status = take_broken(arguments, &p);
+    if (status == CM_OK && p.is_broken) status = report_interrupted(arguments, &p);
     if (status == CM_OK && p.bad > 0 && !p.is_broken) {
         cm_log(CM_WARNING, "--positions %s: %lld of %lld lines are not legal games; their answers say why", p.path,
                (long long)p.bad, (long long)p.done);

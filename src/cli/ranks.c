@@ -28,12 +28,12 @@ static cm_status check_configuration(const cm_arguments *arguments, int ranks) {
     cm_config *config;
     CM_TRY(read_configuration(arguments, &configuration, &config));
     cm_config_destroy(config);
-    return cm_ranks_check(&configuration, ranks, cm_argument_given(arguments, "--resume"));
+    return cm_ranks_check(&configuration, ranks, cm_argument_is_set(arguments, "--resume"));
 }
 
 static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
     const cm_launch job = {
-        .ranks = ranks, .oversubscribe = cm_argument_given(arguments, "--oversubscribe"), .argv = arguments->argv};
+        .ranks = ranks, .oversubscribe = cm_argument_is_set(arguments, "--oversubscribe"), .argv = arguments->argv};
     CM_TRY(cm_launch_check(&job));
     CM_TRY(check_configuration(arguments, ranks));
     CM_TRY(cm_comm_check_mpi());
@@ -67,7 +67,7 @@ static cm_status compare(const cm_arguments *arguments, const cm_config *config,
 static cm_status open_comm(const cm_arguments *arguments, const cm_launch_found *found, double timeout, cm_comm *comm) {
     const cm_comm_options options = {.timeout = timeout};
     CM_TRY(cm_comm_open_mpi(&options, comm));
-    comm->oversubscribe = cm_argument_given(arguments, "--oversubscribe");
+    comm->oversubscribe = cm_argument_is_set(arguments, "--oversubscribe");
     if (comm->size == found->ranks) return CM_OK;
     return cm_fail(CM_ERR_ABSENT,
                    "%s has started %d ranks, but MPI knows of %d: with srun add --mpi=pmix, or use the mpirun of the "

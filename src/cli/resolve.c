@@ -28,7 +28,7 @@ static cm_status read_named(cm_config *config, const char *name) {
 
 /* For a new run of an environment that the command line names. Nobody asked for its values: what of them has no effect
  * next to what was given is not warned of. */
-static cm_status take_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
+static cm_status apply_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
     char text[128];
     snprintf(text, sizeof text, "%s (--config %s)%s", recipe->name, recipe->name,
              cm_file_is_named(standard_file) ? " in place of configuration.json" : "");
@@ -44,7 +44,7 @@ static cm_status read_base(const cm_arguments *arguments, const cm_configuration
     if (named) return read_named(config, named);
     if (cm_config_source_of(config, "env_name") >= CM_FROM_SET) {
         const cm_recipe *recipe = cm_recipe_for(configuration->env.env_name);
-        if (recipe) return take_recipe(arguments, config, recipe);
+        if (recipe) return apply_recipe(arguments, config, recipe);
     }
     return cm_file_is_named(standard_file) ? read_file(config, standard_file) : CM_OK;
 }
@@ -60,13 +60,13 @@ cm_status cm_cli_resolve(const cm_arguments *arguments, const char *first, const
 }
 
 static cm_status set_flag(cm_arguments *arguments, const char *flag, const char *name) {
-    if (cm_argument_given(arguments, flag))
+    if (cm_argument_is_set(arguments, flag))
         return cm_fail(CM_ERR_INPUT, "%s: give either %.100s or %s", arguments->command->name, name, flag);
     cm_argument_set(arguments, flag, name);
     return CM_OK;
 }
 
-cm_status cm_cli_take_name(cm_arguments *arguments) {
+cm_status cm_cli_resolve_name(cm_arguments *arguments) {
     if (arguments->positional_count == 0) return CM_OK;
     const char *name = arguments->positional[0];
     if (cm_argument_is_setting(name) || cm_run_directory_check(name) == CM_OK)

@@ -390,7 +390,7 @@ static cm_status list_table(const cm_arguments *arguments, const char *root, lis
 static cm_status list_runs(const cm_arguments *arguments, const char *root) {
     listing list = {.longest = (int)strlen("run")}; /* the head */
     cm_status status = find_runs(arguments, root, &list);
-    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+    if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
         status = list_json(&list);
     } else if (status == CM_OK) {
         status = list_table(arguments, root, &list);

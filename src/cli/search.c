@@ -31,7 +31,7 @@ static cm_status read_case(const char *path, bool check, cm_search_case **out) {
 }
 
 static cm_status run_case(cm_arguments *arguments, const char *path) {
-    bool check = cm_argument_given(arguments, "--check");
+    bool check = cm_argument_is_set(arguments, "--check");
     cm_search_case *searched;
     cm_pool *pool = NULL;
     int64_t threads = 1;
@@ -50,7 +50,7 @@ static cm_status run_case(cm_arguments *arguments, const char *path) {
 /* A flag that means nothing with another one is a misunderstanding. */
 static cm_status refuse_together(const cm_arguments *arguments, const char *flag, const char *const *others) {
     for (int i = 0; others[i]; i++) {
-        if (!cm_argument_given(arguments, others[i])) continue;
+        if (!cm_argument_is_set(arguments, others[i])) continue;
         return cm_fail(CM_ERR_INPUT, "search: %s does not belong to %s (cumind help search)", others[i], flag);
     }
     return CM_OK;
@@ -65,7 +65,7 @@ static cm_status run(cm_arguments *arguments) {
         CM_TRY(refuse_together(arguments, "--case", of_positions));
         return run_case(arguments, path);
     }
-    if (!cm_argument_given(arguments, "--positions")) {
+    if (!cm_argument_is_set(arguments, "--positions")) {
         return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE or --case FILE");
     }
     CM_TRY(refuse_together(arguments, "--positions", of_cases));

@@ -235,7 +235,7 @@ static void draw(jobs *j) {
     fflush(stdout);
 }
 
-static void take_output(jobs *j, worker *w, const char *line) {
+static void read_output(jobs *j, worker *w, const char *line) {
     snprintf(w->shown, sizeof w->shown, "%s", line);
     if (j->draws) return;
     if (j->json && line[0] == '{') {
@@ -255,7 +255,7 @@ static bool is_first(jobs *j, const char *line) {
     return true;
 }
 
-static void take_error(jobs *j, worker *w, const char *line) {
+static void read_error(jobs *j, worker *w, const char *line) {
     static const char own[] = "cumind: ";
     if (strncmp(line, own, sizeof own - 1) == 0) {
         snprintf(w->seed->error, sizeof w->seed->error, "%s", line + sizeof own - 1);
@@ -267,7 +267,7 @@ static void take_error(jobs *j, worker *w, const char *line) {
 }
 
 /* All that is there. */
-static bool read_lines(jobs *j, worker *w, reader *r, void (*take)(jobs *j, worker *w, const char *line)) {
+static bool read_lines(jobs *j, worker *w, reader *r, void (*read_line)(jobs *j, worker *w, const char *line)) {
     char bytes[LINE];
     bool has_some = false;
     for (ssize_t n; r->file >= 0 && (n = read(r->file, bytes, sizeof bytes)) != 0; has_some = true) {
@@ -277,7 +277,7 @@ static bool read_lines(jobs *j, worker *w, reader *r, void (*take)(jobs *j, work
             if (bytes[i] != '\n') r->line[r->used++] = bytes[i];
             if (bytes[i] != '\n' && r->used < sizeof r->line - 1) continue;
             r->line[r->used] = '\0', r->used = 0;
-            take(j, w, r->line);
+            read_line(j, w, r->line);
         }
     }
     if (r->file >= 0) close(r->file);
@@ -300,8 +300,8 @@ static void read_result(worker *w) {
  */
 static void finish(jobs *j, worker *w, int state) {
     cm_seed *s = w->seed;
-    read_lines(j, w, &w->out, take_output);
-    read_lines(j, w, &w->err, take_error);
+    read_lines(j, w, &w->out, read_output);
+    read_lines(j, w, &w->err, read_error);
     read_result(w);
     close_files(w);
     if (w->got == sizeof w->back) {
@@ -323,8 +323,8 @@ static void look(jobs *j, worker *w, bool *has_news) {
     int state;
     if (!w->seed) return;
     const bool is_over = waitpid(w->process, &state, WNOHANG) == w->process;
-    if (read_lines(j, w, &w->out, take_output)) *has_news = true;
-    read_lines(j, w, &w->err, take_error);
+    if (read_lines(j, w, &w->out, read_output)) *has_news = true;
+    read_lines(j, w, &w->err, read_error);
     read_result(w);
     if (!is_over) return;
     finish(j, w, state);
@@ -407,10 +407,10 @@ cm_status cm_seed_jobs_run(const cm_arguments *arguments, cm_seeds *seeds, int a
                            cm_seed_place *place) {
     jobs j = {.seeds = seeds,
               .view = cm_view_of_stdout(arguments),
-              .json = cm_argument_given(arguments, "--json"),
+              .json = cm_argument_is_set(arguments, "--json"),
               .count = at_once};
     int number;
-    j.draws = j.view.tty && !j.json && !cm_argument_given(arguments, "--quiet");
+    j.draws = j.view.tty && !j.json && !cm_argument_is_set(arguments, "--quiet");
     *own = NULL;
     *place = (cm_seed_place){.room = cm_memory_available() / (uint64_t)at_once};
     CM_TRY(cm_alloc(&j.worker, (size_t)at_once, sizeof *j.worker, "processes of seeds"));

@@ -139,10 +139,10 @@ static void print_stopped(const cm_seeds *seeds) {
 
 void cm_seeds_say(const cm_arguments *arguments, const cm_seeds *seeds) {
     static const char head[CELLS][32] = {"seed", "mean", "std", "env steps", "updates", "seconds"};
-    const bool json = cm_argument_given(arguments, "--json");
+    const bool json = cm_argument_is_set(arguments, "--json");
     const cm_view view = cm_view_of_stdout(arguments);
     int made = 0;
-    if (cm_argument_given(arguments, "--quiet")) return;
+    if (cm_argument_is_set(arguments, "--quiet")) return;
     for (int i = 0; i < seeds->count; i++) {
         if (!seeds->row[i].is_made) continue;
         if (!json && made++ == 0) {

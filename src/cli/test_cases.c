@@ -260,7 +260,7 @@ static cm_status prepare(driver *d, const cm_arguments *arguments) {
         known = known || d->wanted[type];
     }
     if (!known) return cm_fail(CM_ERR_INPUT, "--dtype %s: must be float32, bfloat16 or float16", dtype);
-    d->quiet = cm_argument_given(arguments, "--quiet");
+    d->quiet = cm_argument_is_set(arguments, "--quiet");
     d->threads = (int)threads;
     CM_TRY(cm_session_pool(d->threads, &d->pool));
     return open_backends(d, cm_argument(arguments, "--backend"));

@@ -114,7 +114,7 @@ static cm_status open_progress(const cm_arguments *arguments, double interval, c
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = place.interval > 0.0 ? place.interval : interval;
     style.columns = place.columns;
-    style.verbose = cm_argument_given(arguments, "--verbose");
+    style.verbose = cm_argument_is_set(arguments, "--verbose");
     if (ranks.comm.size > 1 && !cm_terminal_is_lent()) style.tty = style.colour = false; /* one of the launcher's own */
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
     CM_TRY(cm_progress_create(&style, out));
@@ -134,7 +134,7 @@ static cm_status configure(const cm_arguments *arguments, cm_configuration *conf
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
     cm_progress *progress = NULL;
     CM_TRY(open_progress(arguments, request->configuration->run.log_interval, &progress));
-    if (!request->resume && !cm_argument_given(arguments, "--config"))
+    if (!request->resume && !cm_argument_is_set(arguments, "--config"))
         say_recipe(progress, request->config, request->configuration->env.env_name);
     cm_run_request with_progress = *request;
     with_progress.comm = &ranks.comm;
@@ -180,10 +180,10 @@ static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_
     cm_run_request request = {.directory = run,
                               .resume = true,
                               .checkpoint = CM_CHECKPOINT_LATEST,
-                              .overwrite = cm_argument_given(arguments, "--overwrite"),
-                              .drop_damaged = cm_argument_given(arguments, "--drop-damaged"),
+                              .overwrite = cm_argument_is_set(arguments, "--overwrite"),
+                              .drop_damaged = cm_argument_is_set(arguments, "--drop-damaged"),
                               .stop = &stop};
-    if (cm_argument_given(arguments, "--checkpoint")) {
+    if (cm_argument_is_set(arguments, "--checkpoint")) {
         CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
     } else if (request.overwrite) {
         return cm_fail(CM_ERR_INPUT, "--overwrite: goes together with --checkpoint");
@@ -203,7 +203,7 @@ static cm_status resume(cm_arguments *arguments, const char *run) {
         return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %.100s belongs to a new one",
                        arguments->positional[0]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (cm_argument_given(arguments, others[i])) {
+        if (cm_argument_is_set(arguments, others[i])) {
             return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %s belongs to new ones", others[i]);
         }
     }
@@ -304,7 +304,8 @@ static cm_status train_apart(cm_arguments *arguments, cm_seeds *seeds) {
 }
 
 static bool is_apart(const cm_arguments *arguments) {
-    return cm_argument_given(arguments, "--seeds") && ranks.comm.size == 1 && !cm_argument_given(arguments, "--trace");
+    return cm_argument_is_set(arguments, "--seeds") && ranks.comm.size == 1 &&
+           !cm_argument_is_set(arguments, "--trace");
 }
 
 static cm_status train_seeds(cm_arguments *arguments, const char *text) {
@@ -322,10 +323,10 @@ static cm_status dispatch(cm_arguments *arguments) {
     if (run) return resume(arguments, run);
     static const char *const others[] = {"--checkpoint", "--overwrite", "--drop-damaged"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (cm_argument_given(arguments, others[i]))
+        if (cm_argument_is_set(arguments, others[i]))
             return cm_fail(CM_ERR_INPUT, "%s: goes together with --resume", others[i]);
     if (!seeds) return train_new(arguments, NULL, &result);
-    if (cm_argument_given(arguments, "--seed")) return cm_fail(CM_ERR_INPUT, "give either --seed or --seeds");
+    if (cm_argument_is_set(arguments, "--seed")) return cm_fail(CM_ERR_INPUT, "give either --seed or --seeds");
     return train_seeds(arguments, seeds);
 }
 
@@ -341,10 +342,10 @@ static cm_status train_traced(cm_arguments *arguments) {
 static cm_status run_train(cm_arguments *arguments) {
     began = cm_clock_seconds();
     cm_busy_with("beginning", CM_BUSY_VAIN);
-    if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
+    if (cm_argument_is_set(arguments, "--quiet") && cm_argument_is_set(arguments, "--json"))
         return cm_fail(CM_ERR_INPUT,
                        "--quiet prints nothing, --json a line for every iteration; leave one of them out");
-    CM_TRY(cm_cli_take_name(arguments));
+    CM_TRY(cm_cli_resolve_name(arguments));
     if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;

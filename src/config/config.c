@@ -159,7 +159,7 @@ CM_PRINTF(3, 4) static void warn_place(reading *in, int line, const char *format
 }
 
 /* One key of a file. `section` is the one it stands in, NULL at the top level. */
-static cm_status take_member(reading *in, const cm_json *node, const char *section) {
+static cm_status read_member(reading *in, const cm_json *node, const char *section) {
     char origin[CM_ORIGIN_BYTES];
     const cm_config *config = in->config;
     const char *key = cm_json_key(node);
@@ -185,27 +185,27 @@ static cm_status take_member(reading *in, const cm_json *node, const char *secti
 }
 
 /* A section, or a key outside of any. */
-static cm_status take_section(reading *in, const cm_json *member) {
+static cm_status read_section(reading *in, const cm_json *member) {
     const char *name = cm_json_key(member);
     const bool is_object = cm_json_type(member) == CM_JSON_OBJECT, is_known = cm_config_is_section(in->config, name);
     if (!is_object && is_known)
         return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", in->file, cm_json_line(member),
                        name);
-    if (!is_object) return take_member(in, member, NULL);
+    if (!is_object) return read_member(in, member, NULL);
     if (!is_known && !cm_json_first(member)) warn_place(in, cm_json_line(member), "unknown section \"%.60s\"", name);
     for (const cm_json *inner = cm_json_first(member); inner; inner = cm_json_next(inner))
-        CM_TRY(take_member(in, inner, name));
+        CM_TRY(read_member(in, inner, name));
     return CM_OK;
 }
 
-static cm_status take_document(cm_config *config, const cm_json *root, const char *file) {
+static cm_status read_document(cm_config *config, const cm_json *root, const char *file) {
     reading in = {.config = config, .file = file};
     if (cm_json_type(root) != CM_JSON_OBJECT)
         return cm_fail(CM_ERR_INPUT, "%s:%d: a configuration is an object of sections, {\"MCTS\": {...}, ...}", file,
                        cm_json_line(root));
     for (int i = 0; i < config->count; i++) config->entry[i].line = 0;
     for (const cm_json *member = cm_json_first(root); member; member = cm_json_next(member))
-        CM_TRY(take_section(&in, member));
+        CM_TRY(read_section(&in, member));
     if (in.warnings > WARNINGS)
         cm_log(CM_WARNING, "%s: %d more sections and keys that are unknown, in another place or there twice", file,
                in.warnings - WARNINGS);
@@ -215,7 +215,7 @@ static cm_status take_document(cm_config *config, const cm_json *root, const cha
 cm_status cm_config_parse(cm_config *config, const char *text, size_t size, const char *name) {
     cm_json_doc *doc;
     CM_TRY(cm_json_parse(text, size, name, &doc));
-    cm_status status = take_document(config, cm_json_root(doc), name);
+    cm_status status = read_document(config, cm_json_root(doc), name);
     cm_json_free(doc);
     return status;
 }

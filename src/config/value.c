@@ -127,7 +127,7 @@ static cm_status refuse_node(const cm_option *row, const cm_json *node) {
     return refuse(row, text);
 }
 
-static void take_integer(const cm_option *row, int64_t value, cm_value *out) {
+static void set_integer(const cm_option *row, int64_t value, cm_value *out) {
     if (row->type == CM_OPTION_INT) {
         out->integer = (int)value;
     } else {
@@ -137,7 +137,7 @@ static void take_integer(const cm_option *row, int64_t value, cm_value *out) {
 
 static cm_status read_integer(const cm_option *row, const cm_json *node, cm_value *out) {
     if (!cm_json_is_integer(node, (int64_t)row->min, (int64_t)row->max)) return refuse_node(row, node);
-    take_integer(row, (int64_t)cm_json_number(node, 0.0), out);
+    set_integer(row, (int64_t)cm_json_number(node, 0.0), out);
     return CM_OK;
 }
 
@@ -146,7 +146,7 @@ static cm_status read_count(const cm_option *row, const char *text, const char *
     int64_t value = 0;
     if (!cm_parse_count(text, &value)) return refuse(row, shown);
     if ((double)value < row->min || (double)value > row->max) return refuse(row, text);
-    take_integer(row, value, out);
+    set_integer(row, value, out);
     return CM_OK;
 }
 

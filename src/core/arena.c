@@ -21,7 +21,7 @@ typedef struct block_head {
 
 /* Large blocks ask for huge pages: random access to them is bound by address translation otherwise. A block is zero,
  * and no page of a large one is there before it is written to. */
-static void *take_block(size_t size) {
+static void *alloc_block(size_t size) {
     const size_t align = size >= HUGE_PAGE ? HUGE_PAGE : CM_ALIGN, more = align + sizeof(block_head);
     char *whole = size <= SIZE_MAX - more ? calloc(1, size + more) : NULL;
     if (!whole) return NULL;
@@ -36,10 +36,10 @@ static void *take_block(size_t size) {
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) {
     size_t size = cm_align(bytes ? bytes : 1);
     *arena = (cm_arena){0};
-    CM_TRY(cm_memory_take(size, what));
-    void *base = size < bytes ? NULL : take_block(size);
+    CM_TRY(cm_memory_reserve(size, what));
+    void *base = size < bytes ? NULL : alloc_block(size);
     if (!base) {
-        cm_memory_give(size);
+        cm_memory_release(size);
         return cm_memory_fail((double)bytes, what);
     }
     arena->base = base, arena->capacity = size;
@@ -50,13 +50,13 @@ void cm_arena_destroy(cm_arena *arena) {
     block_head head;
     if (arena->base) {
         memcpy(&head, arena->base - sizeof head, sizeof head);
-        cm_memory_give(head.size);
+        cm_memory_release(head.size);
         free(head.whole);
     }
     *arena = (cm_arena){0};
 }
 
-void *cm_arena_take(cm_arena *arena, size_t bytes) {
+void *cm_arena_alloc(cm_arena *arena, size_t bytes) {
     size_t size = cm_align(bytes);
     if (size < bytes || size > arena->capacity - arena->used) return NULL;
     size_t at = arena->used;

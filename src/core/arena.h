@@ -27,7 +27,7 @@ void cm_arena_destroy(cm_arena *arena);
 
 /* The next `bytes` of the block, CM_ALIGN-aligned, or NULL when it is full (a bug in the size plan). An arena with
  * base NULL and capacity SIZE_MAX only measures: it returns NULL and counts in `used`. */
-void *cm_arena_take(cm_arena *arena, size_t bytes);
+void *cm_arena_alloc(cm_arena *arena, size_t bytes);
 void cm_arena_reset(cm_arena *arena); /* everything is free again; memory keeps its content */
 
 /* calloc with a status: n * size zeroed bytes in *out (a pointer to a pointer), freed with free(). n * size may not

@@ -1,6 +1,6 @@
 /* JSON, strict: the whole text is one value, valid UTF-8, no duplicate keys, limited depth, length and number of
- * values, all of which is seen before any memory is taken for them; errors name file and line. json.c is the only file
- * that sees cJSON. */
+ * values, all of which is seen before any memory is allocated for them; errors name file and line. json.c is the only
+ * file that sees cJSON. */
 #ifndef CM_CORE_JSON_H
 #define CM_CORE_JSON_H
 

@@ -65,7 +65,7 @@ static cm_status fail_comma(const scan *s, bool object) {
 static bool is_next(const scan *s, char c) { return s->at < s->end && *s->at == c; }
 static bool is_digit(const scan *s) { return s->at < s->end && *s->at >= '0' && *s->at <= '9'; }
 
-static bool take(scan *s, char c) {
+static bool accept(scan *s, char c) {
     if (!is_next(s, c)) return false;
     s->at++;
     return true;
@@ -104,7 +104,7 @@ static cm_status scan_escape(scan *s) {
     CM_TRY(scan_hex4(s, &high));
     if (high == 0) return fail_at(s, "\\u0000 in a string is not accepted");
     if (high < 0xD800 || high > 0xDFFF) return CM_OK;
-    if (high > 0xDBFF || !take(s, '\\') || !take(s, 'u')) return fail_at(s, "half a surrogate pair in a string");
+    if (high > 0xDBFF || !accept(s, '\\') || !accept(s, 'u')) return fail_at(s, "half a surrogate pair in a string");
     CM_TRY(scan_hex4(s, &low));
     return low >= 0xDC00 && low <= 0xDFFF ? CM_OK : fail_at(s, "half a surrogate pair in a string");
 }
@@ -134,20 +134,20 @@ static cm_status scan_string(scan *s) {
 
 static cm_status scan_number(scan *s) {
     const char *begin = s->at;
-    take(s, '-');
+    accept(s, '-');
     if (!is_digit(s)) return fail_expected(s, "a digit");
-    if (take(s, '0')) {
+    if (accept(s, '0')) {
         if (is_digit(s)) return fail_at(s, "a number may not start with 0 and another digit");
     } else {
         while (is_digit(s)) s->at++;
     }
-    if (take(s, '.')) {
+    if (accept(s, '.')) {
         if (!is_digit(s)) return fail_expected(s, "a digit behind the point");
         while (is_digit(s)) s->at++;
     }
     if (is_next(s, 'e') || is_next(s, 'E')) {
         s->at++;
-        if (!take(s, '+')) take(s, '-');
+        if (!accept(s, '+')) accept(s, '-');
         if (!is_digit(s)) return fail_expected(s, "a digit in the exponent");
         while (is_digit(s)) s->at++;
     }
@@ -180,7 +180,7 @@ static cm_status scan_member(scan *s) {
     if (!is_next(s, '"')) return fail_expected(s, "a key in double quotes");
     CM_TRY(scan_string(s));
     skip_space(s);
-    if (!take(s, ':')) return fail_expected(s, "':'");
+    if (!accept(s, ':')) return fail_expected(s, "':'");
     return scan_value(s);
 }
 
@@ -190,14 +190,14 @@ static cm_status scan_container(scan *s) {
     char close = object ? '}' : ']';
     if (s->depth-- == 0) return fail_at(s, "nested too deeply");
     skip_space(s);
-    if (!take(s, close)) {
+    if (!accept(s, close)) {
         do {
             skip_space(s);
             if (is_next(s, close)) return fail_comma(s, object);
             CM_TRY(object ? scan_member(s) : scan_value(s));
             skip_space(s);
-        } while (take(s, ','));
-        if (!take(s, close)) return fail_expected(s, object ? "',' or '}'" : "',' or ']'");
+        } while (accept(s, ','));
+        if (!accept(s, close)) return fail_expected(s, object ? "',' or '}'" : "',' or ']'");
     }
     s->depth++;
     return CM_OK;

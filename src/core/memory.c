@@ -31,14 +31,14 @@ static cm_status check_limit(uint64_t before, size_t bytes, const char *what) {
                    cm_error_message(), allowed, left);
 }
 
-cm_status cm_memory_take(size_t bytes, const char *what) {
+cm_status cm_memory_reserve(size_t bytes, const char *what) {
     CM_TRY(check_limit(__atomic_load_n(&taken, __ATOMIC_RELAXED), bytes, what));
     if (bytes >= LARGE) CM_TRY(cm_memory_check((double)bytes, what));
     __atomic_fetch_add(&taken, bytes, __ATOMIC_RELAXED);
     return CM_OK;
 }
 
-void cm_memory_give(size_t bytes) { __atomic_fetch_sub(&taken, bytes, __ATOMIC_RELAXED); }
+void cm_memory_release(size_t bytes) { __atomic_fetch_sub(&taken, bytes, __ATOMIC_RELAXED); }
 
 /* ---- what there is ---- */
 
@@ -94,7 +94,7 @@ static uint64_t number_in(const char *group, const char *name) {
     return is_read ? (uint64_t)number : UINT64_MAX;
 }
 
-/* What of a group's use are pages of files that it gives back when it needs them. */
+/* What of a group's use are pages of files that it frees when it needs them. */
 static uint64_t reclaimable_in(const char *group) {
     char path[PATH_MAX], line[128];
     unsigned long long bytes, sum = 0;

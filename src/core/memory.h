@@ -31,10 +31,10 @@ void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room 
 /* Bytes that this process may take in blocks, all together: Device.memory_limit; 0: no limit but the machine's. */
 void cm_memory_limit(uint64_t bytes);
 
-/* Counts a block before it is taken, and when it has been given back. Errors: CM_ERR_MEMORY if the limit or the machine
+/* Counts a block before it is allocated, and when it has been freed. Errors: CM_ERR_MEMORY if the limit or the machine
  * has less; nothing is counted then. */
-cm_status cm_memory_take(size_t bytes, const char *what) CM_MUST_USE;
-void cm_memory_give(size_t bytes);
+cm_status cm_memory_reserve(size_t bytes, const char *what) CM_MUST_USE;
+void cm_memory_release(size_t bytes);
 
 /* CM_ERR_MEMORY "WHAT: cannot take 116 GB of memory". Here, so that analysers see that it never returns CM_OK. */
 static inline cm_status cm_memory_fail(double bytes, const char *what) {

@@ -5,14 +5,14 @@ cm_status cm_buffer_create(cm_buffer *buffer, const cm_device *device, size_t by
     void *block;
     size_t size = cm_align(bytes ? bytes : 1);
     *buffer = (cm_buffer){.device = device};
-    CM_TRY(device->take(device, size, what, &block));
+    CM_TRY(device->alloc(device, size, what, &block));
     buffer->base = block;
     buffer->bytes = size;
     return CM_OK;
 }
 
 void cm_buffer_destroy(cm_buffer *buffer) {
-    if (buffer->device) buffer->device->give(buffer->device, buffer->base, buffer->bytes);
+    if (buffer->device) buffer->device->free(buffer->device, buffer->base, buffer->bytes);
     *buffer = (cm_buffer){0};
 }
 

@@ -5,7 +5,7 @@
 #include "core/arena.h"
 #include "device/device.h"
 
-static cm_status take(const cm_device *device, size_t bytes, const char *what, void **out) {
+static cm_status allocate(const cm_device *device, size_t bytes, const char *what, void **out) {
     (void)device;
     cm_arena arena;
     CM_TRY(cm_arena_create(&arena, bytes, what));
@@ -13,7 +13,7 @@ static cm_status take(const cm_device *device, size_t bytes, const char *what, v
     return CM_OK;
 }
 
-static void give(const cm_device *device, void *block, size_t bytes) {
+static void release(const cm_device *device, void *block, size_t bytes) {
     (void)device;
     (void)bytes;
     cm_arena arena = {.base = block};
@@ -27,4 +27,4 @@ static cm_status copy(const cm_device *device, void *to, const void *from, size_
 }
 
 const cm_device cm_device_cpu = {
-    .name = "cpu", .is_host = true, .take = take, .give = give, .write = copy, .read = copy, .copy = copy};
+    .name = "cpu", .is_host = true, .alloc = allocate, .free = release, .write = copy, .read = copy, .copy = copy};

@@ -26,8 +26,8 @@ struct cm_device {
     const char *name; /* "cpu", "cuda" */
     bool is_host;     /* its addresses are addresses of this process's memory */
     /* A zeroed, CM_ALIGN-aligned block; `what` names it in the error. Errors: CM_ERR_MEMORY. */
-    cm_status (*take)(const cm_device *device, size_t bytes, const char *what, void **out);
-    void (*give)(const cm_device *device, void *block, size_t bytes); /* what take was asked for; NULL is allowed */
+    cm_status (*alloc)(const cm_device *device, size_t bytes, const char *what, void **out);
+    void (*free)(const cm_device *device, void *block, size_t bytes); /* what alloc was asked for; NULL is allowed */
     cm_status (*write)(const cm_device *device, void *to, const void *host, size_t bytes);
     cm_status (*read)(const cm_device *device, void *host, const void *from, size_t bytes);
     cm_status (*copy)(const cm_device *device, void *to, const void *from, size_t bytes); /* within the device */

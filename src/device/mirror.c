@@ -6,7 +6,7 @@
 
 static bool is_one(const cm_mirror *mirror) { return mirror->host == mirror->block.base; }
 
-static cm_status take_host(cm_mirror *mirror, const char *what) {
+static cm_status alloc_host(cm_mirror *mirror, const char *what) {
     const cm_buffer *block = &mirror->block;
     if (block->device->is_host) {
         mirror->host = block->base;
@@ -19,7 +19,7 @@ static cm_status take_host(cm_mirror *mirror, const char *what) {
 static cm_status create(cm_mirror *mirror, const cm_device *device, size_t bytes, bool is_pinned, const char *what) {
     *mirror = (cm_mirror){.is_pinned = is_pinned};
     CM_TRY(cm_buffer_create(&mirror->block, device, bytes, what));
-    cm_status status = take_host(mirror, what);
+    cm_status status = alloc_host(mirror, what);
     if (status != CM_OK) cm_mirror_destroy(mirror);
     return status;
 }

@@ -19,7 +19,7 @@ static bool is_same(const seat *a, const seat *b) {
     return strcmp(a->host, b->host) == 0 && CPU_EQUAL(&a->processors, &b->processors);
 }
 
-static void take_share(const seat *seats, int rank, int size) {
+static void bind_share(const seat *seats, int rank, int size) {
     int sharing = 0, place = 0;
     for (int r = 0; r < size; r++) {
         if (!is_same(&seats[r], &seats[rank])) continue;
@@ -38,7 +38,7 @@ cm_status cm_launch_bind(cm_comm *comm) {
     cm_status status = CM_OK;
     if (sched_getaffinity(0, sizeof mine->processors, &mine->processors) != 0) CPU_ZERO(&mine->processors);
     status = comm->all_gather(comm, mine, sizeof *mine, seats);
-    if (status == CM_OK) take_share(seats, comm->rank, comm->size);
+    if (status == CM_OK) bind_share(seats, comm->rank, comm->size);
     free(seats);
     return status;
 }

@@ -256,7 +256,7 @@ static void catch_signals(caller *before) {
     sigprocmask(SIG_BLOCK, &block, &before->mask);
 }
 
-static void give_signals_back(const caller *before) {
+static void restore_signals(const caller *before) {
     for (int i = 0; i < REQUESTS; i++) sigaction(requests[i], &before->action[i], NULL);
     sigaction(SIGPIPE, &before->pipe, NULL);
     cm_suspend_release();
@@ -430,7 +430,7 @@ static cm_status start_guarded(const cm_launch *launch, char *const *command, in
     caller before;
     catch_signals(&before);
     cm_status result = start(launch, command, &before, status);
-    give_signals_back(&before);
+    restore_signals(&before);
     if (launch->keeps_nothing && asked > 0) raise(latest);
     return result;
 }

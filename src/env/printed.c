@@ -89,7 +89,7 @@ static bool is_of_sequence(printed *p, char byte) {
     return true;
 }
 
-static void take(printed *p, const char *bytes, size_t count) {
+static void append(printed *p, const char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const bool is_end = bytes[i] == '\n' || bytes[i] == '\r';
         if (is_end) p->state = PLAIN;
@@ -114,7 +114,7 @@ static void *read_all(void *context) {
         if (ready <= 0) continue;
         const ssize_t count = read(reading, bytes, sizeof bytes);
         if (count == 0 || (count < 0 && errno != EINTR)) break;
-        if (count > 0) take(&p, bytes, (size_t)count);
+        if (count > 0) append(&p, bytes, (size_t)count);
     }
     end_line(&p);
     say(&p);

@@ -30,7 +30,7 @@ static cm_status play(const cm_env *env, char *state, float *observation, cm_env
     return CM_OK;
 }
 
-cm_status cm_env_probe_take(const cm_env *env, cm_env_probe *out) {
+cm_status cm_env_probe_measure(const cm_env *env, cm_env_probe *out) {
     const size_t state_bytes = cm_align(env->spec.state_size);
     char *memory;
     *out = (cm_env_probe){0};

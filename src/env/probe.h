@@ -20,7 +20,7 @@ typedef struct cm_env_probe {
 
 /* Plays with seeds that are always the same, for half a second at most: a slow environment gives fewer steps. Errors:
  * CM_ERR_MEMORY, those of cm_env_step. */
-cm_status cm_env_probe_take(const cm_env *env, cm_env_probe *out) CM_MUST_USE;
+cm_status cm_env_probe_measure(const cm_env *env, cm_env_probe *out) CM_MUST_USE;
 
 /* How two probes of one environment differ in the first step, of those that both have, in which they do: one line,
  * "step 3 of random play has reward 1, was 0.5". "": they do not, but for what compilers and processors make of the

@@ -338,7 +338,7 @@ class Host:
         instance.seen = numbers
         return self.pack(instance, reward, player, bool(terminated), bool(truncated), mask)
 
-    def take(self, seed):
+    def acquire(self, seed):
         """An instance to reset; what is made for this episode alone may draw from its seed as it is made."""
         if self.is_fresh or not self.reusable:
             return Instance(self.make, seed)
@@ -368,7 +368,7 @@ class Host:
     def reset(self, seed):
         """A new episode: (instance, whether it has ended, bytes of what it gives)."""
         self.doing = "reset"
-        instance = self.take(seed)
+        instance = self.acquire(seed)
         outcome = instance.reset(seed)
         return instance, False, self.reply(instance, *outcome)
 

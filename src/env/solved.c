@@ -13,7 +13,7 @@ const char *const cm_solved_source_names[CM_SOLVED_SOURCES] = {"random", "games"
 
 static int16_t *moves_of(const cm_solved *solved, int i) { return solved->moves + (size_t)i * (size_t)solved->stride; }
 
-static cm_status take_arrays(cm_solved *out) {
+static cm_status alloc_arrays(cm_solved *out) {
     const size_t n = (size_t)out->capacity;
     CM_TRY(cm_alloc(&out->moves, n, (size_t)out->stride * sizeof *out->moves, "solved positions"));
     CM_TRY(cm_alloc(&out->values, n, (size_t)out->actions, "solved positions"));
@@ -28,7 +28,7 @@ cm_status cm_solved_create(const cm_env *env, int capacity, cm_solved *out) {
                        capacity);
     }
     if (out->stride < 1) return cm_fail(CM_ERR_INPUT, "%s: its games have no bound on their length", env->spec.name);
-    cm_status status = take_arrays(out);
+    cm_status status = alloc_arrays(out);
     if (status != CM_OK) cm_solved_free(out);
     return status;
 }

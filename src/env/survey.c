@@ -110,7 +110,7 @@ static bool is_worn(const cm_env *env) {
     return cm_env_try(&fresh, STEPS) == CM_OK;
 }
 
-cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) {
+cm_status cm_env_survey_measure(const cm_env *env, cm_env_survey *seen) {
     const size_t state_bytes = cm_align(env->spec.state_size);
     const size_t bytes = state_bytes + (size_t)env->spec.observation_size * sizeof(float);
     cm_env played = *env;

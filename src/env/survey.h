@@ -28,7 +28,7 @@ typedef struct cm_env_survey {
  * looked for in the former alone. Observations are taken as whole states where they are one-hot; else chance is what
  * differs after equal observations and actions since the reset. `seen` is filled as far as the play came. Errors:
  * CM_ERR_MEMORY, and those of cm_env_step. */
-cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
+cm_status cm_env_survey_measure(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -32,7 +32,7 @@ static bool is_whole(const void *bytes, size_t size) {
     return guard[0] == MARK && memcmp(guard, guard + 1, GUARD - 1) == 0; /* each byte equals the next */
 }
 
-static cm_status take(void *out, size_t size) {
+static cm_status guarded_alloc(void *out, size_t size) {
     char *bytes;
     CM_TRY(cm_alloc(&bytes, size + GUARD, 1, "the trial of an environment"));
     memset(bytes, MARK, size + GUARD);
@@ -306,7 +306,7 @@ static cm_status check_chance(trial *t, int action) {
 }
 
 /* A state that play has led to must be taken from a checkpoint; one of a step that failed is said by the next step. */
-static cm_status check_taken(const trial *t) {
+static cm_status check_restore(const trial *t) {
     const cm_env_def *def = t->env->def;
     if (def->failure && def->failure(&t->env->params, cm_env_rules_of(t->state)) != CM_OK) return CM_OK;
     if (cm_env_check_state(t->env, t->state) == CM_OK) return CM_OK;
@@ -328,7 +328,7 @@ static cm_status play(trial *t, int steps) {
         CM_TRY(check_views(t));
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
-        CM_TRY(check_taken(t));
+        CM_TRY(check_restore(t));
         const int action = cm_env_random_action(t->env, t->state, &rng);
         CM_TRY(check_chance(t, action));
         CM_TRY(step_stranger(t, &strange));
@@ -337,7 +337,7 @@ static cm_status play(trial *t, int steps) {
         if (!cm_env_ended(t->state)) continue;
         CM_TRY(check_observation(t));
         CM_TRY(check_views(t));
-        CM_TRY(check_taken(t));
+        CM_TRY(check_restore(t));
         CM_TRY(begin_episode(t, (uint64_t)++episodes));
     }
     return CM_OK;
@@ -464,19 +464,19 @@ static cm_status play_images(trial *t) {
 static cm_status open_trial(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
     t->observation_bytes = (size_t)spec->observation_size * sizeof(float);
-    CM_TRY(take(&t->state, spec->state_size));
-    CM_TRY(take(&t->twin, spec->state_size));
-    CM_TRY(take(&t->stranger, spec->state_size));
-    CM_TRY(take(&t->half, spec->state_size));
-    CM_TRY(take(&t->observation, t->observation_bytes));
-    CM_TRY(take(&t->other, t->observation_bytes));
-    CM_TRY(take(&t->weights, (size_t)spec->chance_outcomes * sizeof *t->weights));
-    CM_TRY(take(&t->picture, CM_ENV_PICTURE_BYTES));
-    CM_TRY(take(&t->cells, (size_t)spec->cells * sizeof *t->cells));
+    CM_TRY(guarded_alloc(&t->state, spec->state_size));
+    CM_TRY(guarded_alloc(&t->twin, spec->state_size));
+    CM_TRY(guarded_alloc(&t->stranger, spec->state_size));
+    CM_TRY(guarded_alloc(&t->half, spec->state_size));
+    CM_TRY(guarded_alloc(&t->observation, t->observation_bytes));
+    CM_TRY(guarded_alloc(&t->other, t->observation_bytes));
+    CM_TRY(guarded_alloc(&t->weights, (size_t)spec->chance_outcomes * sizeof *t->weights));
+    CM_TRY(guarded_alloc(&t->picture, CM_ENV_PICTURE_BYTES));
+    CM_TRY(guarded_alloc(&t->cells, (size_t)spec->cells * sizeof *t->cells));
     const size_t listed = cm_env_is_listed(t->env) ? (size_t)spec->actions : 0;
-    CM_TRY(take(&t->actions, listed * sizeof *t->actions));
-    CM_TRY(take(&t->image, listed));
-    return take(&t->mask, listed);
+    CM_TRY(guarded_alloc(&t->actions, listed * sizeof *t->actions));
+    CM_TRY(guarded_alloc(&t->image, listed));
+    return guarded_alloc(&t->mask, listed);
 }
 
 cm_status cm_env_try(const cm_env *env, int steps) {

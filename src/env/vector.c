@@ -32,19 +32,19 @@ struct cm_vector_env {
 
 /* ---- memory ---- */
 
-static void take_arrays(cm_vector_env *vector, cm_arena *arena) {
+static void alloc_arrays(cm_vector_env *vector, cm_arena *arena) {
     size_t n = (size_t)vector->instances;
-    vector->rules = (char *)cm_arena_take(arena, n * vector->env.spec.rules_size);
-    vector->random = (cm_pcg64 *)cm_arena_take(arena, n * sizeof *vector->random);
-    vector->episodes = (uint64_t *)cm_arena_take(arena, n * sizeof *vector->episodes);
-    vector->steps = (int32_t *)cm_arena_take(arena, n * sizeof *vector->steps);
-    vector->terminated = (uint8_t *)cm_arena_take(arena, n);
-    vector->truncated = (uint8_t *)cm_arena_take(arena, n);
-    vector->pending = (uint8_t *)cm_arena_take(arena, n);
+    vector->rules = (char *)cm_arena_alloc(arena, n * vector->env.spec.rules_size);
+    vector->random = (cm_pcg64 *)cm_arena_alloc(arena, n * sizeof *vector->random);
+    vector->episodes = (uint64_t *)cm_arena_alloc(arena, n * sizeof *vector->episodes);
+    vector->steps = (int32_t *)cm_arena_alloc(arena, n * sizeof *vector->steps);
+    vector->terminated = (uint8_t *)cm_arena_alloc(arena, n);
+    vector->truncated = (uint8_t *)cm_arena_alloc(arena, n);
+    vector->pending = (uint8_t *)cm_arena_alloc(arena, n);
     vector->data_bytes = arena->used;
-    vector->key = (cm_key *)cm_arena_take(arena, n * sizeof *vector->key);
+    vector->key = (cm_key *)cm_arena_alloc(arena, n * sizeof *vector->key);
     vector->mask = NULL;
-    if (vector->env.def->legal) vector->mask = (uint8_t *)cm_arena_take(arena, n * (size_t)vector->env.spec.actions);
+    if (vector->env.def->legal) vector->mask = (uint8_t *)cm_arena_alloc(arena, n * (size_t)vector->env.spec.actions);
 }
 
 cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, uint64_t first_instance,
@@ -59,13 +59,13 @@ cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, 
     vector->seed = seed, vector->first_instance = first_instance;
     vector->fields = env->def->step_lanes ? (int)(env->spec.rules_size / sizeof(double)) : 0;
     cm_arena measure = {NULL, SIZE_MAX, 0};
-    take_arrays(vector, &measure);
+    alloc_arrays(vector, &measure);
     cm_status status = cm_arena_create(&vector->arena, measure.used, env->spec.name);
     if (status != CM_OK) {
         free(vector);
         return status;
     }
-    take_arrays(vector, &vector->arena);
+    alloc_arrays(vector, &vector->arena);
     for (int i = 0; i < instances; i++) vector->key[i] = cm_key_make(seed, CM_RNG_RESET, first_instance + (uint64_t)i);
     const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
     cm_vector_env_reset(vector, 0, instances, &none);
@@ -435,7 +435,7 @@ size_t cm_vector_env_bytes(const cm_vector_env *vector) { return sizeof(saved_he
 size_t cm_vector_env_bytes_of(const cm_env *env, int instances) {
     cm_vector_env vector = {.env = *env, .instances = instances};
     cm_arena measure = {NULL, SIZE_MAX, 0};
-    take_arrays(&vector, &measure);
+    alloc_arrays(&vector, &measure);
     return cm_vector_env_bytes(&vector);
 }
 

@@ -67,10 +67,10 @@ static cm_status fill_model(random_model *model, cm_arena *arena, const cm_tree_
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
     model->num_actions = num_actions;
     model->round = 0;
-    model->states = cm_arena_take(arena, slots * sizeof(int32_t));
-    model->logits = cm_arena_take(arena, logits * sizeof(float));
-    model->rewards = cm_arena_take(arena, STATES * sizeof(float));
-    model->values = cm_arena_take(arena, STATES * sizeof(float));
+    model->states = cm_arena_alloc(arena, slots * sizeof(int32_t));
+    model->logits = cm_arena_alloc(arena, logits * sizeof(float));
+    model->rewards = cm_arena_alloc(arena, STATES * sizeof(float));
+    model->values = cm_arena_alloc(arena, STATES * sizeof(float));
     for (size_t i = 0; i < logits; i++) {
         model->logits[i] = cm_rng_normal(&rng) + (i % (size_t)num_actions == 0 ? params->lead : 0.0f);
     }

@@ -19,18 +19,18 @@ bool cm_device_search_serves(const cm_search_params *params) { return !params->c
 /* ---------------------------------------------------------------- memory */
 
 /* Takes every array of the block, or, with a measuring arena, only counts. */
-static void take_block(cm_device_search *s, cm_arena *arena) {
+static void alloc_block(cm_device_search *s, cm_arena *arena) {
     cm_tree *tree = &s->args.tree;
     size_t roots = (size_t)tree->batch, actions = roots * (size_t)tree->num_actions;
     s->args.scratch_step = cm_tree_scratch(tree);
-    cm_tree_take(tree, arena);
+    cm_tree_alloc(tree, arena);
     s->tree_bytes = arena->used;
-    tree->scratch = cm_arena_take(arena, roots * s->args.scratch_step * sizeof(float));
-    s->args.leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
+    tree->scratch = cm_arena_alloc(arena, roots * s->args.scratch_step * sizeof(float));
+    s->args.leaf = cm_arena_alloc(arena, roots * sizeof(cm_leaf));
     size_t first = arena->used;
-    s->args.request = cm_arena_take(arena, sizeof(cm_search_request));
-    s->args.noise = cm_arena_take(arena, actions * sizeof(float));
-    s->args.legal = cm_arena_take(arena, actions);
+    s->args.request = cm_arena_alloc(arena, sizeof(cm_search_request));
+    s->args.noise = cm_arena_alloc(arena, actions * sizeof(float));
+    s->args.legal = cm_arena_alloc(arena, actions);
     s->request_bytes = arena->used - first;
 }
 
@@ -51,11 +51,11 @@ static cm_status open_search(cm_device_search *s, const cm_search_params *params
     CM_TRY(cm_search_create(params, batch, model->num_actions, model->num_chance, &s->mirror));
     cm_tree_plan(&s->args.tree, params, batch, model->num_actions, model->num_chance);
     s->args.model = *model;
-    take_block(s, &arena);
+    alloc_block(s, &arena);
     CM_TRY(cm_alloc(&s->request, s->request_bytes, 1, "the request of a search"));
     CM_TRY(cm_buffer_create(&s->block, s->place.device, arena.used, "search trees"));
     arena = (cm_arena){.base = s->block.base, .capacity = s->block.bytes};
-    take_block(s, &arena);
+    alloc_block(s, &arena);
     cm_span tables = span_of(s, s->args.tree.explore, s->tree_bytes);
     return s->place.device->write(s->place.device, tables.device, tables.host, tables.bytes);
 }

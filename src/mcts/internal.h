@@ -30,7 +30,7 @@ void cm_tree_plan(cm_tree *tree, const cm_search_params *params, int batch, int 
 
 /* Takes the arrays of the trees, all but scratch and backup, from the arena: for the same sizes always at the same
  * places. With a measuring arena they are only counted. */
-void cm_tree_take(cm_tree *tree, cm_arena *arena);
+void cm_tree_alloc(cm_tree *tree, cm_arena *arena);
 
 /* Floats of scratch that a root needs at most. */
 size_t cm_tree_scratch(const cm_tree *tree);

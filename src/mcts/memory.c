@@ -38,26 +38,26 @@ void cm_tree_plan(cm_tree *tree, const cm_search_params *params, int batch, int 
     plan_blocks(tree);
 }
 
-void cm_tree_take(cm_tree *tree, cm_arena *arena) {
+void cm_tree_alloc(cm_tree *tree, cm_arena *arena) {
     size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
     size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
-    tree->nodes = cm_arena_take(arena, (slots + 1) * tree->node_bytes);
-    tree->cold = cm_arena_take(arena, slots * tree->cold_bytes);
-    tree->open = cm_arena_take(arena, tree->is_dense ? 0 : slots * (size_t)tree->columns * word);
-    tree->is_used = cm_arena_take(arena, slots);
-    tree->is_chance = cm_arena_take(arena, slots);
-    tree->root_leaf = cm_arena_take(arena, (roots + 1) * word);
-    tree->root_value = cm_arena_take(arena, roots * word);
-    tree->root_valid = cm_arena_take(arena, roots * word);
-    tree->root_open = cm_arena_take(arena, roots * word);
-    tree->root_logits = cm_arena_take(arena, actions * word);
-    tree->root_noise = cm_arena_take(arena, (actions + 8) * word);
-    tree->root_visits = cm_arena_take(arena, actions * word);
-    tree->root_q = cm_arena_take(arena, actions * word);
-    tree->summary = cm_arena_take(arena, roots * sizeof(cm_summary));
-    tree->explore = cm_arena_take(arena, (simulations + 3) * word);
-    tree->reciprocal = cm_arena_take(arena, (simulations + 3) * word);
-    tree->considered = cm_arena_take(arena, (size_t)tree->considered_rows * simulations * word);
+    tree->nodes = cm_arena_alloc(arena, (slots + 1) * tree->node_bytes);
+    tree->cold = cm_arena_alloc(arena, slots * tree->cold_bytes);
+    tree->open = cm_arena_alloc(arena, tree->is_dense ? 0 : slots * (size_t)tree->columns * word);
+    tree->is_used = cm_arena_alloc(arena, slots);
+    tree->is_chance = cm_arena_alloc(arena, slots);
+    tree->root_leaf = cm_arena_alloc(arena, (roots + 1) * word);
+    tree->root_value = cm_arena_alloc(arena, roots * word);
+    tree->root_valid = cm_arena_alloc(arena, roots * word);
+    tree->root_open = cm_arena_alloc(arena, roots * word);
+    tree->root_logits = cm_arena_alloc(arena, actions * word);
+    tree->root_noise = cm_arena_alloc(arena, (actions + 8) * word);
+    tree->root_visits = cm_arena_alloc(arena, actions * word);
+    tree->root_q = cm_arena_alloc(arena, actions * word);
+    tree->summary = cm_arena_alloc(arena, roots * sizeof(cm_summary));
+    tree->explore = cm_arena_alloc(arena, (simulations + 3) * word);
+    tree->reciprocal = cm_arena_alloc(arena, (simulations + 3) * word);
+    tree->considered = cm_arena_alloc(arena, (size_t)tree->considered_rows * simulations * word);
 }
 
 size_t cm_tree_scratch(const cm_tree *tree) {

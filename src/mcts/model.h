@@ -27,7 +27,7 @@ typedef struct cm_model_out {
 } cm_model_out;
 
 typedef struct cm_model {
-    void *ctx;       /* given back with every call; borrowed                  */
+    void *ctx;       /* passed to every call; borrowed                  */
     int num_actions; /* A >= 1                                                */
     int num_chance;  /* C, outcomes of a chance node; 0: no chance nodes      */
 

@@ -6,43 +6,43 @@
 
 /* ---------------------------------------------------------------- memory */
 
-static void take_backup(cm_tree *tree, cm_arena *arena) {
+static void alloc_backup(cm_tree *tree, cm_arena *arena) {
     size_t batch = ((size_t)tree->batch + 15) / 16 * 16, word = sizeof(int32_t);
     cm_batched_backup *backup = &tree->backup;
-    backup->active = cm_arena_take(arena, (size_t)tree->slots * word);
-    backup->place = cm_arena_take(arena, batch * word);
-    backup->root = cm_arena_take(arena, batch * word);
-    backup->leaf = cm_arena_take(arena, batch * word);
-    backup->g = cm_arena_take(arena, batch * word);
-    backup->tree = cm_arena_take(arena, batch * sizeof(void *));
-    backup->at = cm_arena_take(arena, batch * sizeof(void *));
+    backup->active = cm_arena_alloc(arena, (size_t)tree->slots * word);
+    backup->place = cm_arena_alloc(arena, batch * word);
+    backup->root = cm_arena_alloc(arena, batch * word);
+    backup->leaf = cm_arena_alloc(arena, batch * word);
+    backup->g = cm_arena_alloc(arena, batch * word);
+    backup->tree = cm_arena_alloc(arena, batch * sizeof(void *));
+    backup->at = cm_arena_alloc(arena, batch * sizeof(void *));
 }
 
 /* Takes every array from the arena, or, with a measuring arena, only counts. */
-static void take_memory(cm_search *search, cm_arena *arena) {
+static void alloc_memory(cm_search *search, cm_arena *arena) {
     cm_tree *tree = &search->tree;
     size_t roots = (size_t)tree->batch, word = sizeof(float), rows = (roots + 15) / 16 * 16; /* vectors may be read */
-    cm_tree_take(tree, arena);
-    tree->scratch = cm_arena_take(arena, cm_tree_scratch(tree) * word);
-    take_backup(tree, arena);
-    search->kept = cm_arena_take(arena, roots * word);
-    search->map = cm_arena_take(arena, 3 * (size_t)tree->slots * word);
-    search->leaf = cm_arena_take(arena, rows * sizeof(cm_leaf));
-    search->order = cm_arena_take(arena, rows * word);
-    search->parent_slots = cm_arena_take(arena, roots * word);
-    search->actions = cm_arena_take(arena, roots * word);
-    search->child_slots = cm_arena_take(arena, roots * word);
-    search->out.reward = cm_arena_take(arena, rows * word);
-    search->out.discount = cm_arena_take(arena, rows * word);
-    search->out.value = cm_arena_take(arena, rows * word);
-    search->out.prior_logits = cm_arena_take(arena, (roots * cm_tree_scratch(tree) / 4 + 8) * word);
+    cm_tree_alloc(tree, arena);
+    tree->scratch = cm_arena_alloc(arena, cm_tree_scratch(tree) * word);
+    alloc_backup(tree, arena);
+    search->kept = cm_arena_alloc(arena, roots * word);
+    search->map = cm_arena_alloc(arena, 3 * (size_t)tree->slots * word);
+    search->leaf = cm_arena_alloc(arena, rows * sizeof(cm_leaf));
+    search->order = cm_arena_alloc(arena, rows * word);
+    search->parent_slots = cm_arena_alloc(arena, roots * word);
+    search->actions = cm_arena_alloc(arena, roots * word);
+    search->child_slots = cm_arena_alloc(arena, roots * word);
+    search->out.reward = cm_arena_alloc(arena, rows * word);
+    search->out.discount = cm_arena_alloc(arena, rows * word);
+    search->out.value = cm_arena_alloc(arena, rows * word);
+    search->out.prior_logits = cm_arena_alloc(arena, (roots * cm_tree_scratch(tree) / 4 + 8) * word);
 }
 
 static size_t measure(const cm_search_params *params, int batch, int num_actions, int num_chance) {
     cm_search plan = {0};
     cm_arena measuring = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
     cm_tree_plan(&plan.tree, params, batch, num_actions, num_chance);
-    take_memory(&plan, &measuring);
+    alloc_memory(&plan, &measuring);
     return measuring.used;
 }
 
@@ -65,7 +65,7 @@ cm_status cm_search_create(const cm_search_params *params, int batch, int num_ac
         return status;
     }
     cm_tree_plan(&search->tree, params, batch, num_actions, num_chance);
-    take_memory(search, &search->arena);
+    alloc_memory(search, &search->arena);
     cm_tree_fill(&search->tree);
     search->step = cm_step_best();
     *out = search;

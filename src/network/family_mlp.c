@@ -33,7 +33,7 @@ typedef struct transition_names {
 
 /* What a code [B, C] makes of a state. The first layer reads both, each by a weight of its own, so that gradients reach
  * the code. */
-static cm_var take_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
+static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
     cm_layer linear = cm_layer_make(b->config->hidden, CM_NORM_NONE, CM_ACT_NONE), of_code = linear;
     cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
     of_code.no_bias = true;
@@ -43,8 +43,8 @@ static cm_var take_code(cm_builder *b, const transition_names *names, cm_var sta
 }
 
 /* What an action makes of a state. */
-static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
-    if (cm_layer_reads_numbers(b)) return take_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
+static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    if (cm_layer_reads_numbers(b)) return apply_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
     first.action = &encoded;
@@ -53,7 +53,7 @@ static cm_var take_action(cm_builder *b, const transition_names *names, cm_var s
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
     static const transition_names names = {"dynamics.transition.0", "dynamics.numbers", "dynamics.transition.1"};
-    return take_action(b, &names, state, action);
+    return apply_action(b, &names, state, action);
 }
 
 /* Heads whose hidden layers read the same variable are computed as one layer. */
@@ -114,12 +114,12 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
     static const transition_names names = {"afterstate.transition.0", "afterstate.numbers", "afterstate.transition.1"};
-    return take_action(b, &names, state, action);
+    return apply_action(b, &names, state, action);
 }
 
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
     static const transition_names names = {"dynamics.transition.0", "dynamics.code", "dynamics.transition.1"};
-    return take_code(b, &names, afterstate, code);
+    return apply_code(b, &names, afterstate, code);
 }
 
 static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {

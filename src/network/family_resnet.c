@@ -43,7 +43,7 @@ typedef struct transition_names {
 } transition_names;
 
 /* What a code [B, C] makes of a state. It gets planes of its own: what it brings has a place on the board. */
-static cm_var take_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
+static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
     const cm_network_config *c = b->config;
     int size[3];
     cm_network_state_planes(c, size);
@@ -57,8 +57,8 @@ static cm_var take_code(cm_builder *b, const transition_names *names, cm_var sta
 }
 
 /* What an action makes of a state. */
-static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
-    if (cm_layer_reads_numbers(b)) return take_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
+static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    if (cm_layer_reads_numbers(b)) return apply_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer stem = stem_from(b, state);
     cm_var x = cm_layer_conv(b, names->stem, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
@@ -67,7 +67,7 @@ static cm_var take_action(cm_builder *b, const transition_names *names, cm_var s
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
     static const transition_names names = {"dynamics.stem", "dynamics.numbers", "dynamics.blocks"};
-    return take_action(b, &names, state, action);
+    return apply_action(b, &names, state, action);
 }
 
 /* The few planes of a head. */
@@ -119,12 +119,12 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
     static const transition_names names = {"afterstate.stem", "afterstate.numbers", "afterstate.blocks"};
-    return take_action(b, &names, state, action);
+    return apply_action(b, &names, state, action);
 }
 
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
     static const transition_names names = {"dynamics.stem", "dynamics.code", "dynamics.blocks"};
-    return take_code(b, &names, afterstate, code);
+    return apply_code(b, &names, afterstate, code);
 }
 
 static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {

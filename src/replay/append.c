@@ -110,7 +110,7 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
     return CM_OK;
 }
 
-void cm_replay_take_back(cm_replay *replay) {
+void cm_replay_undo_append(cm_replay *replay) {
     for (int e = 0; e < replay->config.environments; e++) {
         cm_lane *lane = &replay->lane[e];
         lane->steps -= (uint64_t)lane->fresh;

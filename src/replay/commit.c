@@ -83,7 +83,7 @@ cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *s
     return CM_OK;
 }
 
-static void take_priority(cm_replay *replay, int32_t slot, float priority) {
+static void set_priority(cm_replay *replay, int32_t slot, float priority) {
     replay->priority[slot] = priority;
     replay->row[slot].flags |= FLAG_TRAINED;
     replay->update[slot] = -1.0f;
@@ -95,12 +95,12 @@ static void apply_updates(cm_replay *replay) {
     for (int32_t i = 0; i < replay->updates; i++) {
         int32_t slot = replay->updated[i];
         if (isfinite(replay->update[slot]))
-            take_priority(replay, slot, replay->update[slot]);
+            set_priority(replay, slot, replay->update[slot]);
         else
             replay->updated[unknown++] = slot;
     }
     float largest = unknown ? largest_priority(replay) : 0.0f;
-    for (int32_t i = 0; i < unknown; i++) take_priority(replay, replay->updated[i], largest);
+    for (int32_t i = 0; i < unknown; i++) set_priority(replay, replay->updated[i], largest);
     replay->updates = 0;
 }
 

@@ -264,7 +264,7 @@ typedef struct taking {
     const source *source;
 } taking;
 
-static cm_status take_segment(void *context, uint64_t segment, int32_t steps, cm_cursor *in) {
+static cm_status read_segment(void *context, uint64_t segment, int32_t steps, cm_cursor *in) {
     const taking *t = context;
     const source *s = t->source;
     cm_replay *replay = t->deal->replay;
@@ -283,7 +283,7 @@ cm_status cm_replay_deal_segments(cm_replay_deal *deal, int64_t shard, const cm_
     if (shard < 0 || shard >= deal->count)
         return cm_fail(CM_ERR_INPUT, "replay: segments of rank %lld of %d", (long long)shard, deal->count);
     taking t = {deal, &deal->sources[shard]};
-    cm_status status = cm_saved_each_segment(deal->replay, file, take_segment, &t);
+    cm_status status = cm_saved_each_segment(deal->replay, file, read_segment, &t);
     if (status != CM_OK) cm_saved_abandon(deal->replay);
     return status;
 }

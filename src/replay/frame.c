@@ -62,7 +62,7 @@ static cm_status pack(cm_packer *p, const void *bytes, size_t size, bool end) {
     return CM_OK;
 }
 
-static cm_status take(cm_packer *p, const void *bytes, size_t size) {
+static cm_status pack_bytes(cm_packer *p, const void *bytes, size_t size) {
     p->size += size;
     if (p->hash) XXH3_64bits_update(p->hash, bytes, size);
     if (!p->sink) return CM_OK;
@@ -72,11 +72,11 @@ static cm_status take(cm_packer *p, const void *bytes, size_t size) {
 cm_status cm_packer_put(cm_packer *p, const void *numbers, size_t width, size_t count) {
     const unsigned char *from = numbers;
     if (width * count == 0) return CM_OK;
-    if (cm_little_endian() || width == 1) return take(p, numbers, width * count);
+    if (cm_little_endian() || width == 1) return pack_bytes(p, numbers, width * count);
     while (count > 0) {
         const size_t some = count < sizeof p->turned / width ? count : sizeof p->turned / width;
         cm_copy_little(p->turned, from, width, some);
-        CM_TRY(take(p, p->turned, some * width));
+        CM_TRY(pack_bytes(p, p->turned, some * width));
         from += some * width;
         count -= some;
     }
@@ -214,7 +214,7 @@ static cm_status fail_short(const cm_cursor *cursor, uint64_t bytes) {
 }
 
 /* The next bytes, or with `out` NULL passed over. */
-static cm_status take_bytes(cm_cursor *cursor, unsigned char *out, uint64_t bytes) {
+static cm_status read_bytes(cm_cursor *cursor, unsigned char *out, uint64_t bytes) {
     if (bytes > cursor->left) return fail_short(cursor, bytes);
     while (bytes > 0) {
         if (cursor->ready == 0) CM_TRY(refill(cursor));
@@ -229,7 +229,7 @@ static cm_status take_bytes(cm_cursor *cursor, unsigned char *out, uint64_t byte
 cm_status cm_cursor_get(cm_cursor *cursor, void *numbers, size_t width, size_t count) {
     unsigned char *out = numbers;
     if (width != 0 && count > cursor->left / width) return fail_short(cursor, (uint64_t)width * count);
-    CM_TRY(take_bytes(cursor, out, (uint64_t)width * count));
+    CM_TRY(read_bytes(cursor, out, (uint64_t)width * count));
     if (cm_little_endian()) return CM_OK;
     for (unsigned char *number = out; width > 1 && number < out + width * count; number += width) {
         for (size_t i = 0; i < width / 2; i++) {
@@ -240,7 +240,7 @@ cm_status cm_cursor_get(cm_cursor *cursor, void *numbers, size_t width, size_t c
     return CM_OK;
 }
 
-cm_status cm_cursor_skip(cm_cursor *cursor, uint64_t bytes) { return take_bytes(cursor, NULL, bytes); }
+cm_status cm_cursor_skip(cm_cursor *cursor, uint64_t bytes) { return read_bytes(cursor, NULL, bytes); }
 
 /* Whether the sizes of a header can be: zstd packs no more than 128 KiB into 4 bytes. */
 static bool is_possible(uint32_t compression, uint64_t payload, uint64_t stored) {
@@ -349,7 +349,7 @@ static cm_status unpack_whole(cm_cursor *in, const char *what, uint64_t most, cm
                        (unsigned long long)in->left, (unsigned long long)most);
     room->size = 0;
     CM_TRY(cm_bytes_extend(room, (size_t)in->left, &all));
-    if (take_bytes(in, all, in->left) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    if (read_bytes(in, all, in->left) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
     return cm_frame_end(in, what);
 }
 

@@ -1,5 +1,5 @@
 /* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed, both written and read
- * in chunks: neither takes memory that grows with the payload. All numbers are little-endian.
+ * in chunks: neither allocates memory that grows with the payload. All numbers are little-endian.
  *
  *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
  *    20  actions u32

@@ -158,13 +158,13 @@ static void make_ready(cm_prefetch *p, slot *s) {
     while (s->state != SLOT_READY) pthread_cond_wait(&p->changed, &p->lock);
 }
 
-static cm_status take(cm_prefetch *p, cm_batch_handle *out) {
+static cm_status next_ready(cm_prefetch *p, cm_batch_handle *out) {
     if (!p->active) return cm_fail(CM_ERR_STATE, "prefetch: asked for a batch before its begin");
     if (p->handed == p->count)
         return cm_fail(CM_ERR_STATE, "prefetch: all %lld batches of the iteration have been handed out",
                        (long long)p->count);
     slot *s = slot_of(p, p->handed);
-    if (s->state == SLOT_LENT) return cm_fail(CM_ERR_STATE, "prefetch: all its batches are lent; give one back first");
+    if (s->state == SLOT_LENT) return cm_fail(CM_ERR_STATE, "prefetch: all its batches are lent; release one first");
     make_ready(p, s);
     if (s->status != CM_OK) return cm_fail(s->status, "%s", s->message);
     s->state = SLOT_LENT;
@@ -177,7 +177,7 @@ static cm_status take(cm_prefetch *p, cm_batch_handle *out) {
 cm_status cm_prefetch_next(cm_prefetch *p, cm_batch_handle *out) {
     *out = (cm_batch_handle){.prefetch = p};
     pthread_mutex_lock(&p->lock);
-    cm_status status = take(p, out);
+    cm_status status = next_ready(p, out);
     pthread_mutex_unlock(&p->lock);
     return status;
 }
@@ -201,7 +201,7 @@ static cm_status find(cm_batch_handle handle, slot **out) {
         *out = &handle.prefetch->slot[i];
         if ((*out)->ticket == handle.ticket) return CM_OK;
     }
-    return cm_fail(CM_ERR_STATE, "batch %llu: used after it was given back", (unsigned long long)handle.ticket);
+    return cm_fail(CM_ERR_STATE, "batch %llu: used after it was released", (unsigned long long)handle.ticket);
 }
 
 cm_status cm_batch_borrow(cm_batch_handle handle, cm_batch **out) {
@@ -212,7 +212,7 @@ cm_status cm_batch_borrow(cm_batch_handle handle, cm_batch **out) {
     return CM_OK;
 }
 
-cm_status cm_batch_give_back(cm_batch_handle handle) {
+cm_status cm_batch_release(cm_batch_handle handle) {
     slot *s = NULL;
     CM_TRY(find(handle, &s));
     cm_prefetch *p = handle.prefetch;

@@ -5,7 +5,7 @@
  * cannot be committed (CM_ERR_STATE); steps may be appended and priorities updated meanwhile, both show at the next
  * commit.
  *
- * A batch is lent through a handle. After it was given back (to a training step that consumed it, or because the
+ * A batch is lent through a handle. After it was released (to a training step that consumed it, or because the
  * iteration was ended) the handle is dead, and its use is an error that says so.
  */
 #ifndef CM_REPLAY_PREFETCH_H
@@ -60,8 +60,8 @@ void cm_prefetch_end(cm_prefetch *prefetch);
 /* The batch of a live handle; it may be written to (cm_batch_set_policy). Errors: CM_ERR_STATE. */
 cm_status cm_batch_borrow(cm_batch_handle handle, cm_batch **out) CM_MUST_USE;
 
-/* Gives a batch back; the handle is dead. Errors: CM_ERR_STATE if it was already. */
-cm_status cm_batch_give_back(cm_batch_handle handle) CM_MUST_USE;
+/* Releases a batch; the handle is dead. Errors: CM_ERR_STATE if it was already. */
+cm_status cm_batch_release(cm_batch_handle handle) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

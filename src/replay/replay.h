@@ -128,7 +128,7 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
 cm_status cm_replay_commit(cm_replay *replay) CM_MUST_USE;
 
 /* Takes back what was appended and finished since the last commit. Between iterations, as commit. */
-void cm_replay_take_back(cm_replay *replay);
+void cm_replay_undo_append(cm_replay *replay);
 
 /* Empties it: episodes, lanes, priorities; counters of steps go on. Errors: as commit. */
 cm_status cm_replay_clear(cm_replay *replay) CM_MUST_USE;

@@ -32,10 +32,10 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 /* ---- segment.c ---- */
 
 /* Takes, or passes over, the steps + 1 rows of a segment that the cursor stands before. */
-typedef cm_status cm_saved_take_segment(void *context, uint64_t segment, int32_t steps, cm_cursor *in);
+typedef cm_status cm_saved_segment_visitor(void *context, uint64_t segment, int32_t steps, cm_cursor *in);
 
 /* Gives every segment of a file to `take`. The errors of both name the segment. */
-cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_take_segment *take,
+cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *take,
                                 void *context) CM_MUST_USE;
 
 /* Reads the rows of a segment into slots that are free or wait for it. */

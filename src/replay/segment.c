@@ -129,7 +129,7 @@ static void count_steps(cm_replay *replay, uint64_t steps, uint64_t shares) {
 }
 
 static cm_status read_segments(const cm_replay *replay, const cm_frame *frame, cm_cursor *in,
-                               cm_saved_take_segment *take, void *context) {
+                               cm_saved_segment_visitor *take, void *context) {
     CM_TRY(cm_saved_check_shape(replay, frame, what));
     for (uint64_t i = 0; i < frame->b; i++) {
         int32_t steps = 0;
@@ -142,7 +142,7 @@ static cm_status read_segments(const cm_replay *replay, const cm_frame *frame, c
     return cm_frame_end(in, what);
 }
 
-cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_take_segment *take,
+cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *take,
                                 void *context) {
     cm_frame frame;
     cm_cursor in;

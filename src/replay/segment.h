@@ -10,9 +10,9 @@
  * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. One whose `bytes`,
  * max_steps or max_episodes have changed keeps the newest segments that fit. All numbers are little-endian; nothing
  * read is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error
- * names what is wrong. Files of segments are written and read in chunks, so that neither takes memory that grows with
- * them; a state, which is smaller than the replay, is read whole. Segments that are no longer kept may be missing from
- * the files; one that is kept may not.
+ * names what is wrong. Files of segments are written and read in chunks, so that neither allocates memory that grows
+ * with them; a state, which is smaller than the replay, is read whole. Segments that are no longer kept may be missing
+ * from the files; one that is kept may not.
  */
 #ifndef CM_REPLAY_SEGMENT_H
 #define CM_REPLAY_SEGMENT_H

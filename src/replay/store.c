@@ -87,7 +87,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     replay->slots = (int32_t)(ring_rows + (int64_t)c->environments * replay->lane_rows);
     add_row(plan, "replay", "struct", 1, 1, cm_align(sizeof *replay));
 
-    replay->lane = cm_arena_take(arena, (size_t)c->environments * sizeof(cm_lane));
+    replay->lane = cm_arena_alloc(arena, (size_t)c->environments * sizeof(cm_lane));
     add_row(plan, "lanes", "struct", c->environments, 1, arena->used - start);
 
     start = arena->used;
@@ -97,9 +97,9 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     add_row(plan, "window", "struct", replay->window_rows, 1, arena->used - start);
 
     start = arena->used;
-    replay->symmetry_elements = cm_arena_take(arena, symmetries * (size_t)c->observation_size * sizeof(int32_t));
-    replay->symmetry_actions = cm_arena_take(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
-    replay->symmetry_inverse = cm_arena_take(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
+    replay->symmetry_elements = cm_arena_alloc(arena, symmetries * (size_t)c->observation_size * sizeof(int32_t));
+    replay->symmetry_actions = cm_arena_alloc(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
+    replay->symmetry_inverse = cm_arena_alloc(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
     add_row(plan, "symmetries", "int32", (int64_t)symmetries, (int64_t)c->observation_size + 2 * c->actions,
             arena->used - start);
 
@@ -107,7 +107,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     for (int f = 0; f < field_count(c); f++) {
         const cm_field_info *info = &replay->info[f];
         start = arena->used;
-        replay->field[f] = cm_arena_take(arena, (size_t)replay->slots * info->width * info->columns);
+        replay->field[f] = cm_arena_alloc(arena, (size_t)replay->slots * info->width * info->columns);
         add_row(plan, info->name, info->dtype, replay->slots, (int64_t)info->columns, arena->used - start);
     }
     start = arena->used;
@@ -119,9 +119,9 @@ void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const c
                             int32_t window_rows, bool has_policies) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
     size_t entries = (size_t)cm_policy_size(cm_policy_form_of(config->actions, config->numbers));
-    scratch->row = cm_arena_take(arena, rows * sizeof(cm_replay_row));
+    scratch->row = cm_arena_alloc(arena, rows * sizeof(cm_replay_row));
     scratch->policy = NULL;
-    if (has_policies) scratch->policy = cm_arena_take(arena, policies * entries * sizeof(float));
+    if (has_policies) scratch->policy = cm_arena_alloc(arena, policies * entries * sizeof(float));
 }
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
     CM_TRY(cm_replay_plan_make(config, &plan));
     cm_arena arena;
     CM_TRY(cm_arena_create(&arena, plan.bytes, "the replay"));
-    cm_replay *replay = cm_arena_take(&arena, sizeof *replay);
+    cm_replay *replay = cm_arena_alloc(&arena, sizeof *replay);
     lay_out(replay, &arena, config, plan.ring_rows, &replay->plan);
     replay->arena = arena;
     replay->config = *config;

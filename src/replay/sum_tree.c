@@ -10,7 +10,7 @@ void cm_sum_tree_init(cm_sum_tree *tree, cm_arena *arena, int leaves) {
     tree->levels = 0;
     for (size_t count = (size_t)leaves;; count = groups(count)) {
         size_t entries = groups(count) * CM_TREE_FAN;
-        tree->level[tree->levels] = cm_arena_take(arena, entries * sizeof(double));
+        tree->level[tree->levels] = cm_arena_alloc(arena, entries * sizeof(double));
         tree->levels++;
         if (count <= CM_TREE_FAN) break;
     }

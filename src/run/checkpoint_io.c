@@ -101,7 +101,7 @@ static cm_status copy_file(cm_checkpoint_writer *writer, const cm_manifest_file 
 bool cm_checkpoint_is_shared(const cm_dir_file *file) { return file->names > 1; }
 
 /* A hard link, or a copy. */
-static cm_status take_over(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
+static cm_status link_file(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
     cm_dir_file file;
     CM_TRY(cm_dir_measure(&writer->previous_directory, row->name, &file));
     if (file.bytes != row->bytes) return fail_file(&writer->previous_directory, row->name, "its size has changed");
@@ -113,7 +113,7 @@ static cm_status take_over(cm_checkpoint_writer *writer, const cm_manifest_file 
 
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) {
     const cm_manifest_file *row = writer->previous ? cm_manifest_find(writer->previous, name) : NULL;
-    *kept = row && take_over(writer, row) == CM_OK;
+    *kept = row && link_file(writer, row) == CM_OK;
     if (row && !*kept) cm_log(CM_WARNING, "%s; it is written again", cm_error_message());
     return CM_OK;
 }

@@ -90,7 +90,7 @@ static int lock_file(int file, int operation) {
     return result;
 }
 
-static cm_status take_lock(cm_run_directory *run) {
+static cm_status acquire_lock(cm_run_directory *run) {
     CM_TRY(cm_dir_open_file(&run->dir, lock_name, O_RDWR | O_CREAT, &run->lock));
     int reason = EWOULDBLOCK;
     for (int i = 0; i < LOCK_TRIES && reason == EWOULDBLOCK; i++) { /* who only looks holds it for a moment */
@@ -173,7 +173,7 @@ cm_status cm_run_directory_create(cm_run_directory *run, const char *path) {
     run->there = find_there(run->path);
     CM_TRY(cm_directory_make(run->path));
     CM_TRY(cm_dir_open(&run->dir, run->path));
-    cm_status status = take_lock(run);
+    cm_status status = acquire_lock(run);
     if (status == CM_OK) status = clear(run);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;
@@ -202,7 +202,7 @@ cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {
     CM_TRY(cm_run_directory_check(run->path));
     CM_TRY(cm_dir_open(&run->dir, run->path));
     cm_status status = refuse_folders(&run->dir);
-    if (status == CM_OK) status = take_lock(run);
+    if (status == CM_OK) status = acquire_lock(run);
     if (status == CM_OK) status = remove_leftovers(run);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;

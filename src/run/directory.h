@@ -30,7 +30,7 @@ typedef struct cm_run_directory {
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path) CM_MUST_USE;
 
 /* Removes the folder of a new run that did not begin, with all that is in it, and the parents that were made for it if
- * nothing else is in them. The lock has been given back. */
+ * nothing else is in them. The lock has been released. */
 cm_status cm_run_directory_discard(const cm_run_directory *run) CM_MUST_USE;
 
 /* Writes config.json, which makes a run of that folder: what it must not be gone on with without is there before. */
@@ -44,7 +44,7 @@ cm_status cm_run_directory_open(cm_run_directory *run, const char *path) CM_MUST
  * since that was taken. Errors: CM_ERR_IO says which, and where the folder is now. */
 cm_status cm_run_directory_keeps(const cm_run_directory *run) CM_MUST_USE;
 
-void cm_run_directory_close(cm_run_directory *run); /* gives the lock back */
+void cm_run_directory_close(cm_run_directory *run); /* releases the lock */
 
 /* CM_OK if `path` is a run, else CM_ERR_INPUT that says what it is instead. A run whose files are links, or no files,
  * is none to read or write: nothing in it is reached through a link but `latest` and `best`, which name checkpoints. */

@@ -140,7 +140,7 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     sum->policy_drift += batch->policy_drift, sum->policies_anew += batch->policies_anew;
     l->launched_count--;
     for (int i = 0; i < l->launched_count; i++) l->launched[i] = l->launched[i + 1];
-    return cm_batch_give_back(handle);
+    return cm_batch_release(handle);
 }
 
 /* Before an update: ranks ask each other, though not every time where updates are short, as that takes a while. */

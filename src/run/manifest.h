@@ -41,7 +41,7 @@ cm_status cm_manifest_write(const cm_manifest *manifest, const cm_dir *directory
 cm_status cm_manifest_read(cm_manifest *manifest, const cm_dir *directory) CM_MUST_USE;
 
 /* Opens the file `name` of a folder, of at most `most` bytes, once its size and checksum have been compared with the
- * manifest; it is read in pieces, so that it takes no memory. The caller closes *out. Errors: CM_ERR_IO
+ * manifest; it is read in pieces, so that it allocates no memory. The caller closes *out. Errors: CM_ERR_IO
  * "DIRECTORY/NAME: reason", CM_ERR_INPUT if the manifest does not list it or it is larger. */
 cm_status cm_manifest_open(cm_manifest *manifest, const cm_dir *directory, const char *name, uint64_t most,
                            cm_source *out) CM_MUST_USE;

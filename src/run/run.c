@@ -79,7 +79,7 @@ static cm_status check_acted(cm_run *run, cm_status status) {
     CM_TRY(cm_ranks_any(run->session->comm, &is_broken));
     if (!failed && !is_broken) return CM_OK;
     run->env_failed = failed, run->is_undone = true;
-    cm_replay_take_back(replay);
+    cm_replay_undo_append(replay);
     return cm_ranks_agree(run->session->comm, status);
 }
 
@@ -114,7 +114,7 @@ static cm_status learn(cm_run *run) {
     return CM_OK;
 }
 
-static cm_status take_due(cm_run *run, int64_t *due) {
+static cm_status count_due(cm_run *run, int64_t *due) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     int64_t episodes = run->counts.episodes, made = cm_trainer_updates(cm_run_trainer(run));
     *due = cm_run_learner_round(cm_run_options_of(run));
@@ -129,7 +129,7 @@ static cm_status take_due(cm_run *run, int64_t *due) {
 /* Updates for what has been acted since the last time: from here on until its end an iteration can be broken off. */
 static cm_status begin_round(cm_run *run) {
     int64_t due;
-    CM_TRY(take_due(run, &due));
+    CM_TRY(count_due(run, &due));
     run->round =
         (cm_learning_round){.due = due, .first = cm_trainer_updates(cm_run_trainer(run)), .share = share_done(run)};
     run->state.is_within = true;

@@ -172,10 +172,10 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
 
 /* ---- loading ---- */
 
-/* Calls take(context, rank, file) for every segment file of rank `wanted`, or of all if that is -1. Damaged ones are
+/* Calls load(context, rank, file) for every segment file of rank `wanted`, or of all if that is -1. Damaged ones are
  * passed over, if they are to be dropped. */
 static cm_status each_segment_file(cm_checkpoint_reader *reader, int64_t wanted, bool drop_damaged,
-                                   cm_status (*take)(void *context, int64_t rank, const cm_source *file),
+                                   cm_status (*load)(void *context, int64_t rank, const cm_source *file),
                                    void *context) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
@@ -186,14 +186,14 @@ static cm_status each_segment_file(cm_checkpoint_reader *reader, int64_t wanted,
         cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &file);
         if (status == CM_ERR_IO && drop_damaged) continue;
         CM_TRY(status);
-        status = take(context, rank, &file);
+        status = load(context, rank, &file);
         cm_source_close(&file);
         if (status != CM_OK) return cm_fail_in(status, "%s", file.path);
     }
     return CM_OK;
 }
 
-static cm_status take_own(void *context, int64_t rank, const cm_source *file) {
+static cm_status load_own(void *context, int64_t rank, const cm_source *file) {
     cm_run *run = context;
     cm_run_segment_file s = {0, 0};
     (void)rank;
@@ -227,7 +227,7 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     cm_status status = cm_replay_state_read(replay_of(run), &state);
     cm_source_close(&state);
     if (status != CM_OK) return cm_fail_in(status, "%s", state.path);
-    CM_TRY(each_segment_file(reader, rank, false, take_own, run));
+    CM_TRY(each_segment_file(reader, rank, false, load_own, run));
     qsort(run->segment_files, (size_t)run->segment_file_count, sizeof *run->segment_files, by_first);
     CM_TRY(cm_replay_load_end(replay_of(run)));
     return run->state.is_within ? load_pending(run, reader) : CM_OK;
@@ -257,7 +257,7 @@ static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *
     return CM_OK;
 }
 
-static cm_status take_dealt(void *context, int64_t rank, const cm_source *file) {
+static cm_status load_dealt(void *context, int64_t rank, const cm_source *file) {
     return cm_replay_deal_segments(context, rank, file);
 }
 
@@ -323,7 +323,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
         if (status != CM_OK) status = cm_fail_in(status, "%s: %s", run->directory.path, replay_file);
     }
     free_files(&states);
-    if (status == CM_OK) status = each_segment_file(reader, -1, found->damaged > 0, take_dealt, deal);
+    if (status == CM_OK) status = each_segment_file(reader, -1, found->damaged > 0, load_dealt, deal);
     if (status == CM_OK) status = cm_replay_load_end(replay_of(run));
     if (status == CM_OK) say_losses(run, &losses);
     cm_replay_deal_destroy(deal);

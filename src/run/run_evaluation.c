@@ -175,7 +175,7 @@ static cm_status evaluate(void *context) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const bool ema = cm_run_options_of(run)->trainer.ema_evaluates;
     cm_evaluation e;
-    CM_TRY(cm_run_give_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->evaluation_agent));
+    CM_TRY(cm_run_copy_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->evaluation_agent));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
     note_evaluation(run);
     run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;

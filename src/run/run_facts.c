@@ -40,14 +40,14 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
     };
 }
 
-cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) {
+cm_status cm_run_copy_weights(const cm_run *run, cm_weights which, cm_agent *agent) {
     const cm_trainer_blocks weights = cm_trainer_on_device(cm_run_trainer(run), which);
     return cm_agent_copy_weights(agent, weights.parameters, weights.state);
 }
 
 cm_status cm_run_hand_over_weights(cm_run *run) {
     const bool ema = cm_run_options_of(run)->trainer.ema_acts;
-    return cm_run_give_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
+    return cm_run_copy_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
 bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }

@@ -101,7 +101,7 @@ double cm_run_goal(const cm_run *run); /* NAN: none */
 bool cm_run_lacks_evaluation(const cm_run *run);
 int cm_run_episodes_to_come(const cm_run *run); /* of that and the report, if the run ends now */
 cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay);                       /* borrows from both */
-cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
+cm_status cm_run_copy_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
 cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* to the actor's agent */
 /* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
  * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
@@ -160,7 +160,7 @@ bool cm_run_has_start(const cm_run_request *request);
 cm_status cm_run_start_from(cm_run *run, const cm_run_request *request) CM_MUST_USE;
 
 /* run_report.c */
-void cm_run_say_setup(cm_run *run); /* where nothing else would be said for seconds: before all that takes memory */
+void cm_run_say_setup(cm_run *run); /* where nothing else would be said for seconds: before all that allocates memory */
 void cm_run_say_start(cm_run *run, bool resumed);
 /* `note`: what it means for the goal; NULL: nothing */
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);
@@ -181,7 +181,7 @@ cm_status cm_run_read_result(const cm_run *run, cm_run_result *result, bool *fou
 void cm_run_warn_of_clipping(
     cm_run *run); /* of the row: once of values, once of rewards, with supports that hold them */
 /* Supports and draws that the session has fitted: to the configuration of the request; then said. */
-void cm_run_take_fitted(const cm_run *run, const cm_run_request *request);
+void cm_run_adopt_fitted(const cm_run *run, const cm_run_request *request);
 void cm_run_say_fitted(const cm_run *run);
 void cm_run_warn_of_discount(const cm_run *run); /* of 1 with a time limit */
 void cm_run_warn_of_goal(const cm_run *run);     /* if every episode of the task reaches it, or none can */

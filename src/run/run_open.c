@@ -184,7 +184,7 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
         *threads = (*threads + comm->local_size - 1) / comm->local_size;
     }
     CM_TRY(cm_session_open(&configuration, comm, &run->session));
-    cm_run_take_fitted(run, request);
+    cm_run_adopt_fitted(run, request);
     return CM_OK;
 }
 
@@ -241,7 +241,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
         return make_directory(run, request); /* refused before anything is built */
     }
     CM_TRY(open_session(run, request));
-    if (cm_run_leads(run)) CM_TRY(cm_env_probe_take(&run->session->env, &run->probe));
+    if (cm_run_leads(run)) CM_TRY(cm_env_probe_measure(&run->session->env, &run->probe));
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);
     if (request->resume) CM_TRY(look_at_checkpoint(run, request));

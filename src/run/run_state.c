@@ -154,7 +154,7 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
 
 /* The round that was broken off. What ranks have added up is that of the first. Of the metrics of its acting the row
  * has those that are kept with it. */
-static void take_round(cm_run *run, const cm_run_counters *c) {
+static void restore_round(cm_run *run, const cm_run_counters *c) {
     run->round = c->round;
     if (!cm_run_leads(run)) run->round.sum.policy_drift = run->round.sum.policies_anew = 0.0;
     run->row = cm_metrics_empty();
@@ -162,7 +162,7 @@ static void take_round(cm_run *run, const cm_run_counters *c) {
 }
 
 /* What was read goes to its places. */
-static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
+static cm_status restore_counters(cm_run *run, const cm_run_counters *c) {
     cm_trainer *trainer = cm_run_learner_trainer(run->learner);
     const double iteration = cm_run_learner_iteration_steps(cm_run_options_of(run));
     if ((double)c->state.fresh_steps > iteration)
@@ -173,7 +173,7 @@ static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
     run->saved_ranks = c->ranks;
     run->saved_env_steps = c->env_steps, run->saved_finished = c->episodes;
     if (c->state.is_pending) run->row = c->row;
-    if (c->state.is_within) take_round(run, c);
+    if (c->state.is_within) restore_round(run, c);
     cm_run_learner_set_credit(run->learner, c->state.credit);
     if (c->scaling.scale != 0.0) CM_TRY(cm_trainer_set_loss_scaling(trainer, &c->scaling));
     cm_trainer_set_updates(trainer, c->updates);
@@ -197,7 +197,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(check_state(run, root));
     CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK)));
     CM_TRY(cm_run_counters_read(root, &counters));
-    return take_counters(run, &counters);
+    return restore_counters(run, &counters);
 }
 
 static cm_status open_state(cm_run *run, cm_checkpoint_reader *reader,

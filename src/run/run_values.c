@@ -14,7 +14,7 @@
 
 static const char of_rewards[] = "the rewards of the task";
 
-void cm_run_take_fitted(const cm_run *run, const cm_run_request *request) {
+void cm_run_adopt_fitted(const cm_run *run, const cm_run_request *request) {
     const cm_network_options *fitted = &cm_run_options_of(run)->network;
     if (run->session->draws) TAKE(mcts, num_sampled_actions, "the number of actions");
     if (fitted->fits_value_support) {

@@ -185,9 +185,9 @@ static size_t block_bytes(const cm_network *network) {
 }
 
 /* Blocks for the network's arrays in one piece, freed with the arena. */
-static cm_status take_blocks(const cm_network *network, cm_arena *arena, float **parameters, float **state) {
+static cm_status alloc_blocks(const cm_network *network, cm_arena *arena, float **parameters, float **state) {
     CM_TRY(cm_arena_create(arena, block_bytes(network), "a run's weights"));
-    *parameters = cm_arena_take(arena, block_bytes(network));
+    *parameters = cm_arena_alloc(arena, block_bytes(network));
     *state = *parameters + cm_network_parameters(network)->parameters;
     return CM_OK;
 }
@@ -199,7 +199,7 @@ cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *ses
     cm_comm *comm = session->comm;
     cm_status status = CM_OK;
     cm_run_facts read;
-    CM_TRY(take_blocks(session->network, &arena, &parameters, &state));
+    CM_TRY(alloc_blocks(session->network, &arena, &parameters, &state));
     if (comm->rank == 0) {
         const bool prefer_average = session->configuration.trainer.ema_evaluates;
         status = cm_run_read_weights(run, checkpoint, session, prefer_average, parameters, state, &read);
@@ -219,7 +219,7 @@ cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session 
     cm_arena arena;
     cm_array_table table = {0};
     CM_TRY(cm_run_check_weights(run, checkpoint, session));
-    CM_TRY(take_blocks(session->network, &arena, &parameters, &state));
+    CM_TRY(alloc_blocks(session->network, &arena, &parameters, &state));
     cm_status status = cm_run_read_weights(run, checkpoint, session, false, parameters, state, facts);
     if (status == CM_OK) status = cm_array_table_add(&table, session->network, "", parameters, NULL);
     if (status == CM_OK) status = cm_array_hash(table.arrays, table.count, out);

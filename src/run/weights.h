@@ -48,8 +48,8 @@ typedef struct cm_run_facts {
 cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
 
-/* Compares names and shapes alone, which takes no memory: of a run before anything is made for its network, whose sizes
- * stand in a file of the same stranger; of a file of a checkpoint that is open. Errors: as above. */
+/* Compares names and shapes alone, which allocates no memory: of a run before anything is made for its network, whose
+ * sizes stand in a file of the same stranger; of a file of a checkpoint that is open. Errors: as above. */
 cm_status cm_run_check_weights(const char *run, int64_t checkpoint, const cm_session *session) CM_MUST_USE;
 cm_status cm_run_check_shapes(cm_checkpoint_reader *reader, const char *name, const cm_network *network) CM_MUST_USE;
 

@@ -8,23 +8,23 @@
 
 /* ---- creation ---- */
 
-static cm_status take(const cm_trainer *t, cm_mirror *mirror, size_t bytes, const char *what) {
+static cm_status alloc_mirror(const cm_trainer *t, cm_mirror *mirror, size_t bytes, const char *what) {
     return cm_mirror_create(mirror, t->config.backend->device, bytes, what);
 }
 
-static cm_status take_blocks(cm_trainer *t) {
+static cm_status alloc_blocks(cm_trainer *t) {
     const cm_param_table *table = cm_network_parameters(t->config.network);
     size_t n = table->parameters * sizeof(float), s = table->states * sizeof(float);
-    CM_TRY(take(t, &t->parameters, n + CM_ALIGN, "parameters"));
-    CM_TRY(take(t, &t->state, s + CM_ALIGN, "running statistics"));
-    if (t->config.options->ema_decay > 0.0) CM_TRY(take(t, &t->average, n + CM_ALIGN, "averaged parameters"));
+    CM_TRY(alloc_mirror(t, &t->parameters, n + CM_ALIGN, "parameters"));
+    CM_TRY(alloc_mirror(t, &t->state, s + CM_ALIGN, "running statistics"));
+    if (t->config.options->ema_decay > 0.0) CM_TRY(alloc_mirror(t, &t->average, n + CM_ALIGN, "averaged parameters"));
     if (t->config.options->target_update_frequency > 0) {
-        CM_TRY(take(t, &t->target, n + CM_ALIGN, "target network"));
-        CM_TRY(take(t, &t->target_state, s + CM_ALIGN, "target network's statistics"));
+        CM_TRY(alloc_mirror(t, &t->target, n + CM_ALIGN, "target network"));
+        CM_TRY(alloc_mirror(t, &t->target_state, s + CM_ALIGN, "target network's statistics"));
     }
     if (t->config.options->gradient_accumulation > 1) {
-        CM_TRY(take(t, &t->accumulated, n + CM_ALIGN, "accumulated gradients"));
-        CM_TRY(take(t, &t->accumulated_state, s + CM_ALIGN, "accumulated statistics"));
+        CM_TRY(alloc_mirror(t, &t->accumulated, n + CM_ALIGN, "accumulated gradients"));
+        CM_TRY(alloc_mirror(t, &t->accumulated_state, s + CM_ALIGN, "accumulated statistics"));
     }
     return CM_OK;
 }
@@ -42,7 +42,7 @@ static cm_status record(cm_trainer *t) {
 }
 
 /* Each chunk has its inputs, its gradients, its batch statistics and its results. */
-static cm_status take_chunks(cm_trainer *t) {
+static cm_status alloc_chunks(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
     t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
     t->gradient_stride =
@@ -50,7 +50,7 @@ static cm_status take_chunks(cm_trainer *t) {
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
     size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;
-    CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
+    CM_TRY(alloc_mirror(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
     CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, all_chunks * t->stats_stride, "batch statistics"));
     CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
     CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
@@ -116,12 +116,12 @@ static cm_status build(cm_trainer *t) {
         CM_TRY(cm_pool_create(1, &t->one));
         t->config.pool = t->one;
     }
-    CM_TRY(take_blocks(t));
+    CM_TRY(alloc_blocks(t));
     cm_network_initialise(t->config.network, t->config.seed, t->parameters.host, t->state.host);
     CM_TRY(cm_mirror_push(&t->parameters));
     CM_TRY(cm_mirror_push(&t->state));
     CM_TRY(record(t));
-    CM_TRY(take_chunks(t));
+    CM_TRY(alloc_chunks(t));
     CM_TRY(cm_scaling_create(t));
     CM_TRY(open_workers(t));
     CM_TRY(cm_in_flight_create(t));

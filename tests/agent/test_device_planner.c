@@ -201,7 +201,7 @@ START_TEST(an_eager_backend_records_nothing_and_gives_the_same_bits) {
 }
 END_TEST
 
-/* What it works on would be given back otherwise. */
+/* What it works on would be freed otherwise. */
 START_TEST(a_planner_that_is_destroyed_while_it_searches_waits_for_that) {
     static side far;
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);

@@ -113,7 +113,7 @@ START_TEST(changed_network_changes_the_rows_that_are_taken_and_no_others) {
     scene_weights(s.session, s.agent, 6);
     reanalyse(fresh);
     for (int i = 0; i < POSITIONS; i++) {
-        const bool inside = fresh->policy_mask[i] > 0.0f, taken = cm_reanalyser_takes(0.5, ROWS, i / (K + 1));
+        const bool inside = fresh->policy_mask[i] > 0.0f, taken = cm_reanalyser_selects(0.5, ROWS, i / (K + 1));
         const bool same = memcmp(target(&s, stored, i), target(&s, fresh, i), actions_of(&s) * sizeof(float)) == 0;
         double sum = 0.0;
         if (!inside || !taken) ck_assert(same);
@@ -202,7 +202,7 @@ START_TEST(rows_are_as_many_as_the_ratio_says_and_spread_evenly) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int taken = 0, half = 0;
         for (int row = 0; row < cases[i].whole; row++) {
-            taken += cm_reanalyser_takes(cases[i].ratio, cases[i].whole, row);
+            taken += cm_reanalyser_selects(cases[i].ratio, cases[i].whole, row);
             if (row == cases[i].whole / 2 - 1) half = taken;
         }
         ck_assert_int_eq(taken, cases[i].taken);

@@ -60,12 +60,12 @@ START_TEST(what_searches_ends_before_its_next_operation) {
     count_from_the_start(0);
     scene_act(&s);
     ck_assert_int_eq(kinds[_i](&s), CM_OK);
-    cm_replay_take_back(s.replay);
+    cm_replay_undo_append(s.replay);
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
         count_from_the_start(moments[i]);
         ck_assert_int_eq(kinds[_i](&s), CM_ERR_INTERRUPTED);
         ck_assert_int_eq(counted.made, moments[i]);
-        cm_replay_take_back(s.replay);
+        cm_replay_undo_append(s.replay);
     }
     scene_close(&s);
 }

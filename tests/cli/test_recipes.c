@@ -12,7 +12,7 @@ static char names[NAMES][64];
 static int count;
 
 /* The first words of all lines of the last output, but for the first line. */
-static void take_names(void) {
+static void read_names(void) {
     count = 0;
     for (const char *at = strchr(result.out, '\n'); at && at[1] && count < NAMES; at = strchr(at + 1, '\n'))
         snprintf(names[count++], sizeof names[0], "%.*s", (int)strcspn(at + 1, " "), at + 1);
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(every_row_of_the_registry_has_a_recipe) {
     char line[256], wanted[128];
     expect_ok("environments");
-    take_names();
+    read_names();
     ck_assert_int_ge(count, 15);
     for (int i = 0; i < count; i++) {
         snprintf(line, sizeof line, "config --config %.60s", names[i]);

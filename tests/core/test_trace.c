@@ -158,16 +158,16 @@ END_TEST
 START_TEST(arena_hands_out_aligned_pieces_until_it_is_full) {
     cm_arena arena;
     ck_assert_int_eq(cm_arena_create(&arena, 200, "test"), CM_OK);
-    char *a = cm_arena_take(&arena, 1), *b = cm_arena_take(&arena, 64), *c = cm_arena_take(&arena, 65);
+    char *a = cm_arena_alloc(&arena, 1), *b = cm_arena_alloc(&arena, 64), *c = cm_arena_alloc(&arena, 65);
     ck_assert_uint_eq((uintptr_t)a % CM_ALIGN, 0);
     ck_assert_ptr_eq(b, a + 64);
     ck_assert_ptr_eq(c, a + 128);
-    ck_assert_ptr_null(cm_arena_take(&arena, 1));
-    ck_assert_ptr_null(cm_arena_take(&arena, SIZE_MAX));
+    ck_assert_ptr_null(cm_arena_alloc(&arena, 1));
+    ck_assert_ptr_null(cm_arena_alloc(&arena, SIZE_MAX));
     for (int i = 0; i < 256; i++) ck_assert_int_eq(a[i], 0);
     a[3] = 7;
     cm_arena_reset(&arena);
-    ck_assert_ptr_eq(cm_arena_take(&arena, 10), a);
+    ck_assert_ptr_eq(cm_arena_alloc(&arena, 10), a);
     ck_assert_int_eq(a[3], 7);
     cm_arena_destroy(&arena);
     ck_assert_ptr_null(arena.base);
@@ -179,7 +179,7 @@ START_TEST(measuring_arena_counts_what_a_real_one_takes) {
     static const size_t sizes[] = {0, 1, 63, 64, 65, 1000};
     size_t want = 0;
     for (size_t i = 0; i < 6; i++) {
-        ck_assert_ptr_null(cm_arena_take(&measure, sizes[i]));
+        ck_assert_ptr_null(cm_arena_alloc(&measure, sizes[i]));
         want += (sizes[i] + 63) / 64 * 64;
     }
     ck_assert_uint_eq(measure.used, want);

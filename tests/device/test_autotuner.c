@@ -27,7 +27,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     return entry == CM_OK ? CM_OK : cm_fail(entry, "nobody may enter");
 }
 
-static cm_status take(void *context, const void *candidate) {
+static cm_status use(void *context, const void *candidate) {
     const runner *r = candidate;
     (void)context;
     taken = -1;
@@ -76,12 +76,12 @@ static cm_status hold(const runner *of, int count, bool log) {
                                     .rounds = 2,
                                     .log = log,
                                     .enter = enter,
-                                    .take = take,
+                                    .use = use,
                                     .measure = measure,
                                     .agree = agree};
     field = of, runners = count;
     entered = measured = compared = 0, taken = reference = -1;
-    return cm_autotuner_take(&autotuner, cache, "sum 3 4");
+    return cm_autotuner_choose(&autotuner, cache, "sum 3 4");
 }
 
 START_TEST(the_fastest_that_runs_is_taken_and_kept) {

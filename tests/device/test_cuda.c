@@ -191,7 +191,7 @@ START_TEST(after_a_failed_kernel_every_call_says_that_the_gpu_is_lost) {
     ck_assert_int_eq(cm_buffer_write(&a, 0, out, 4), CM_ERR_DEVICE);
     ck_assert(says("GPU 0 (Fake 0) is lost: a kernel failed"));
     ck_assert_int_eq(cm_fake_calls("write"), before);
-    device->lost = 0; /* so that the test can give its memory back */
+    device->lost = 0; /* so that the test can free its memory */
     cm_buffer_destroy(&a);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait) {
     ck_assert_int_eq(cm_fake_calls("context_wait") + cm_fake_calls("stream_wait") + cm_fake_calls("event_wait"), waits);
     cm_mirror_destroy(&mirror);
     ck_assert_int_eq(cm_fake.pinned, 0);
-    fail_on("pinned_take", 1);
+    fail_on("pinned_alloc", 1);
     cm_fake.fail_result = CM_CU_OUT_OF_MEMORY;
     ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_ERR_MEMORY);
     ck_assert_str_eq(cm_error_message(), "a batch: 3.1 MB of the host's memory cannot be pinned");

@@ -234,7 +234,7 @@ START_TEST(a_lost_gpu_is_no_reason_to_run_eagerly) {
 }
 END_TEST
 
-static cm_status take_memory(void *context) {
+static cm_status alloc_memory(void *context) {
     cm_buffer buffer;
     ++*(int *)context;
     CM_TRY(cm_buffer_create(&buffer, &device->base, 64, "a test"));
@@ -246,7 +246,7 @@ static cm_status take_memory(void *context) {
 START_TEST(a_thread_that_takes_memory_while_it_captures_is_told_so_and_does_it_eagerly) {
     const cm_cuda_key key = {.name = "a test", .shapes = 1, .addresses = 1};
     int calls = 0;
-    for (int i = 0; i < 5; i++) ck_assert_int_eq(cm_cuda_graph_run(&stream, &key, take_memory, &calls, &graph), CM_OK);
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(cm_cuda_graph_run(&stream, &key, alloc_memory, &calls, &graph), CM_OK);
     ck_assert_int_eq(calls, 5 + 3); /* three captures came to nothing */
     ck_assert_uint_eq(cm_cuda_graph_count(graph).eager, 5);
     ck_assert(strstr(logged, "graph \"a test\": a test: not while this thread captures a graph; it runs eagerly this "
@@ -285,7 +285,7 @@ END_TEST
 
 /* ---- captures with other threads ---- */
 
-static void *take_and_give(void *context) {
+static void *alloc_and_free(void *context) {
     int *failures = context;
     for (int i = 0; i < 500; i++) {
         cm_buffer buffer;
@@ -300,7 +300,7 @@ START_TEST(another_thread_takes_memory_while_this_one_captures_again_and_again) 
     job j = {.launches = 3, .counter = &counter};
     pthread_t thread;
     device->log_plans = false;
-    ck_assert_int_eq(pthread_create(&thread, NULL, take_and_give, &failures), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, alloc_and_free, &failures), 0);
     for (uint64_t i = 0; i < 200; i++) ck_assert_int_eq(run(&j, 1, i / 2), CM_OK);
     pthread_join(thread, NULL);
     ck_assert_int_eq(failures, 0);

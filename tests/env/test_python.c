@@ -611,7 +611,7 @@ START_TEST(an_attribute_of_the_wrong_kind_is_named) {
 }
 END_TEST
 
-static void expect_given_up(cm_status status, const char *what) {
+static void expect_abandoned(cm_status status, const char *what) {
     must(status != CM_OK);
     must_msg(strstr(cm_error_message(), what) &&
                  strstr(cm_error_message(), " has not come back for 0.3 s, the env_timeout"),
@@ -629,8 +629,8 @@ START_TEST(a_call_that_hangs_is_given_up_and_its_process_ended) {
     float process;
     cm_env_params params = cm_env_params_default();
     params.timeout = 0.3;
-    expect_given_up(cm_env_open(&env, write_text("asleep.py", "import time\nwhile True: time.sleep(1)\n"), &params),
-                    "asleep.py: its import, constructor or first reset");
+    expect_abandoned(cm_env_open(&env, write_text("asleep.py", "import time\nwhile True: time.sleep(1)\n"), &params),
+                     "asleep.py: its import, constructor or first reset");
     for (int hangs = 0; hangs < 2; hangs++) {
         open_named(write_text(hangs ? "hangs_step.py" : "hangs_reset.py", text), &env);
         char *state = calloc(1, env.spec.state_size);
@@ -639,7 +639,7 @@ START_TEST(a_call_that_hangs_is_given_up_and_its_process_ended) {
         must_equal(cm_env_step(&env, state, 0, &out), CM_OK);
         env.params.timeout = 0.3;
         if (hangs == 0) cm_env_reset(&env, state, 1);
-        expect_given_up(cm_env_step(&env, state, 1, &out), hangs ? "hangs_step: its step" : "hangs_reset: its reset");
+        expect_abandoned(cm_env_step(&env, state, 1, &out), hangs ? "hangs_step: its step" : "hangs_reset: its reset");
         must(kill((pid_t)process, 0) != 0);
         free(state);
     }

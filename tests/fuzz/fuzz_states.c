@@ -48,7 +48,7 @@ typedef struct game {
 
 static game games[GAMES];
 
-static void *take(size_t bytes) {
+static void *allocate(size_t bytes) {
     void *memory = calloc(1, bytes ? bytes : 1);
     if (!memory) abort();
     return memory;
@@ -77,11 +77,11 @@ static void prepare(void) {
         params.swap = rows[i].swap;
         if (cm_env_open(&g->env, rows[i].name, &params) != CM_OK) abort();
         const cm_env_spec *spec = &g->env.spec;
-        g->states = take(STATES * spec->state_size);
-        g->state = take(spec->state_size);
-        g->observation = take((size_t)spec->observation_size * sizeof(float));
-        g->next = take((size_t)spec->observation_size * sizeof(float));
-        g->cells = take((size_t)spec->cells * sizeof(int32_t));
+        g->states = allocate(STATES * spec->state_size);
+        g->state = allocate(spec->state_size);
+        g->observation = allocate((size_t)spec->observation_size * sizeof(float));
+        g->next = allocate((size_t)spec->observation_size * sizeof(float));
+        g->cells = allocate((size_t)spec->cells * sizeof(int32_t));
         reach(g);
     }
 }

@@ -42,8 +42,8 @@ const type *ptx_type_of(ptx_token name) {
 }
 
 /* The type that is written as a directive: .b32. */
-static const type *take_type(reader *r) {
-    const ptx_token token = ptx_take(&r->text);
+static const type *read_type(reader *r) {
+    const ptx_token token = ptx_next(&r->text);
     const type *found = token.length > 1 ? ptx_type_of((ptx_token){token.at + 1, token.length - 1, token.line}) : NULL;
     if (!found) ptx_text_fail(&r->text, token.line, "%.*s is no type that is known here", token.length, token.at);
     return found;
@@ -53,16 +53,16 @@ static const type *take_type(reader *r) {
 
 size_t ptx_rounded_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 
-symbol ptx_take_variable(reader *r) {
+symbol ptx_read_variable(reader *r) {
     symbol v = {.kind = VARIABLE};
-    if (ptx_took(&r->text, ".align")) v.align = (size_t)ptx_take_number(&r->text);
-    const type *of = take_type(r);
-    v.name = ptx_take(&r->text);
+    if (ptx_took(&r->text, ".align")) v.align = (size_t)ptx_read_number(&r->text);
+    const type *of = read_type(r);
+    v.name = ptx_next(&r->text);
     v.bytes = of->bytes;
     if (v.align < of->bytes) v.align = of->bytes;
     if (!ptx_took(&r->text, "[")) return v;
     if (!ptx_took(&r->text, "]")) {
-        v.bytes *= (size_t)ptx_take_number(&r->text);
+        v.bytes *= (size_t)ptx_read_number(&r->text);
         ptx_expect(&r->text, "]");
     }
     return v;
@@ -74,12 +74,12 @@ ptx_operand ptx_new_register(reader *r, uint32_t count) {
     return slot;
 }
 
-void ptx_take_registers(reader *r) {
-    take_type(r);
+void ptx_read_registers(reader *r) {
+    read_type(r);
     do {
-        symbol s = {.kind = REGISTER, .name = ptx_take(&r->text)};
+        symbol s = {.kind = REGISTER, .name = ptx_next(&r->text)};
         if (ptx_took(&r->text, "<")) {
-            s.count = (uint32_t)ptx_take_number(&r->text);
+            s.count = (uint32_t)ptx_read_number(&r->text);
             ptx_expect(&r->text, ">");
         }
         s.at = ptx_new_register(r, s.count ? s.count : 1).at;
@@ -88,8 +88,8 @@ void ptx_take_registers(reader *r) {
     ptx_expect(&r->text, ";");
 }
 
-ptx_operand ptx_take_slot(reader *r) {
-    symbol v = ptx_take_variable(r);
+ptx_operand ptx_read_slot(reader *r) {
+    symbol v = ptx_read_variable(r);
     if (v.bytes > sizeof(ptx_value)) PTX_FAIL(r, "parameters of functions of more than 8 bytes are not known here");
     const ptx_operand slot = ptx_new_register(r, 1);
     v.kind = REGISTER;
@@ -98,14 +98,14 @@ ptx_operand ptx_take_slot(reader *r) {
     return slot;
 }
 
-static void take_parameter(reader *r, ptx_parameter *p) {
+static void read_parameter(reader *r, ptx_parameter *p) {
     ptx_function *f = r->function;
     ptx_expect(&r->text, ".param");
     if (!f->is_entry) {
-        p->slot = ptx_take_slot(r);
+        p->slot = ptx_read_slot(r);
         return;
     }
-    symbol v = ptx_take_variable(r);
+    symbol v = ptx_read_variable(r);
     p->offset = ptx_rounded_up(f->parameter_bytes, v.align);
     p->bytes = v.bytes;
     f->parameter_bytes = p->offset + p->bytes;
@@ -114,13 +114,13 @@ static void take_parameter(reader *r, ptx_parameter *p) {
     ptx_add_symbol(r, &r->local, v);
 }
 
-int ptx_take_parameters(reader *r, ptx_parameter *all, int most) {
+int ptx_read_parameters(reader *r, ptx_parameter *all, int most) {
     int count = 0;
     ptx_expect(&r->text, "(");
     if (ptx_took(&r->text, ")")) return 0;
     do {
         if (count == most) PTX_FAIL(r, "more than %d parameters", most);
-        take_parameter(r, &all[count++]);
+        read_parameter(r, &all[count++]);
     } while (ptx_took(&r->text, ","));
     ptx_expect(&r->text, ")");
     return count;

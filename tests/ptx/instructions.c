@@ -34,9 +34,9 @@ static void add_operand(reader *r, draft *d, ptx_operand o) {
     d->o[d->i.operands++] = o;
 }
 
-static void take_group(reader *r, draft *d) {
+static void read_group(reader *r, draft *d) {
     const int before = d->i.operands;
-    do add_operand(r, d, ptx_take_operand(r));
+    do add_operand(r, d, ptx_read_operand(r));
     while (ptx_took(&r->text, ","));
     ptx_expect(&r->text, "}");
     d->group = d->i.operands - before;
@@ -44,27 +44,27 @@ static void take_group(reader *r, draft *d) {
 }
 
 /* [operand], [operand + offset] */
-static void take_address(reader *r, draft *d) {
+static void read_address(reader *r, draft *d) {
     const ptx_token name = r->text.next;
     const symbol *s = ptx_find_symbol(&r->local, name);
     if (d->addresses == ADDRESSES) PTX_FAIL(r, "more than %d addresses", ADDRESSES);
     d->is_register = s && s->kind == REGISTER && s->bytes > 0;
-    add_operand(r, d, ptx_take_operand(r));
-    if (ptx_took(&r->text, "+")) d->i.offset[d->addresses] = ptx_take_number(&r->text);
+    add_operand(r, d, ptx_read_operand(r));
+    if (ptx_took(&r->text, "+")) d->i.offset[d->addresses] = ptx_read_number(&r->text);
     d->addresses++;
     ptx_expect(&r->text, "]");
 }
 
-static void take_operands(reader *r, draft *d) {
+static void read_operands(reader *r, draft *d) {
     if (ptx_took(&r->text, ";")) return;
     do {
         if (ptx_took(&r->text, "{"))
-            take_group(r, d);
+            read_group(r, d);
         else if (ptx_took(&r->text, "["))
-            take_address(r, d);
+            read_address(r, d);
         else
-            add_operand(r, d, ptx_take_operand(r));
-        if (ptx_took(&r->text, "|")) add_operand(r, d, ptx_take_operand(r));
+            add_operand(r, d, ptx_read_operand(r));
+        if (ptx_took(&r->text, "|")) add_operand(r, d, ptx_read_operand(r));
     } while (ptx_took(&r->text, ","));
     ptx_expect(&r->text, ";");
 }
@@ -216,24 +216,24 @@ static void refer(reader *r, ptx_token name) {
     r->forwards[r->forwards_n++] = (forward){r->module->functions_n - 1, r->function->length, name};
 }
 
-static void take_branch(reader *r, draft *d) {
-    refer(r, ptx_take(&r->text));
+static void read_branch(reader *r, draft *d) {
+    refer(r, ptx_next(&r->text));
     ptx_expect(&r->text, ";");
     d->i.run = ptx_branch;
 }
 
 /* call (result), name, (arguments); */
-static void take_call(reader *r, draft *d) {
+static void read_call(reader *r, draft *d) {
     if (ptx_took(&r->text, "(")) {
-        add_operand(r, d, ptx_take_operand(r));
+        add_operand(r, d, ptx_read_operand(r));
         d->i.outputs = 1;
         ptx_expect(&r->text, ")");
         ptx_expect(&r->text, ",");
     }
-    refer(r, ptx_take(&r->text));
+    refer(r, ptx_next(&r->text));
     if (ptx_took(&r->text, ",")) {
         ptx_expect(&r->text, "(");
-        do add_operand(r, d, ptx_take_operand(r));
+        do add_operand(r, d, ptx_read_operand(r));
         while (ptx_took(&r->text, ","));
         ptx_expect(&r->text, ")");
     }
@@ -242,22 +242,22 @@ static void take_call(reader *r, draft *d) {
     d->i.writes = d->i.outputs;
 }
 
-void ptx_take_instruction(reader *r, ptx_token first) {
+void ptx_read_instruction(reader *r, ptx_token first) {
     draft d = {.name = first};
     if (ptx_is(first, "@")) {
         d.i.is_guarded = true;
         d.i.is_negated = ptx_took(&r->text, "!");
-        d.i.guard = ptx_take_operand(r);
-        d.name = ptx_take(&r->text);
+        d.i.guard = ptx_read_operand(r);
+        d.name = ptx_next(&r->text);
     }
     split(r, &d);
     if (ptx_is(d.part[0], "bra")) {
-        take_branch(r, &d);
+        read_branch(r, &d);
     } else if (ptx_is(d.part[0], "call")) {
-        take_call(r, &d);
+        read_call(r, &d);
     } else {
         const bool unpacks = ptx_is(r->text.next, "{");
-        take_operands(r, &d);
+        read_operands(r, &d);
         if (ptx_is(d.part[0], "ld") || ptx_is(d.part[0], "st"))
             finish_access(r, &d, ptx_is(d.part[0], "ld"));
         else if (ptx_is(d.part[0], "cp") && d.addresses)

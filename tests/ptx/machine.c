@@ -67,7 +67,7 @@ static void begin_thread(block *b, int index) {
 }
 
 /* Every warp in turn, then the barriers: false when all threads have ended. */
-static bool take_turns(block *b) {
+static bool run_turns(block *b) {
     const int threads = b->launch->threads;
     bool any = false, left = false;
     for (int first = 0; first < threads; first += PTX_WARP) {
@@ -86,7 +86,7 @@ static void run_block(block *b, int64_t index) {
     if (b->shared_bytes) memset(b->shared, NONSENSE, b->shared_bytes);
     for (int k = 0; k < b->launch->threads; k++) begin_thread(b, k);
     if (b->profile) ptx_profile_begin_block(b);
-    while (take_turns(b)) continue;
+    while (run_turns(b)) continue;
     ptx_products_end_block(b);
     if (b->profile) ptx_profile_end_block(b);
 }
@@ -134,12 +134,12 @@ static void copy_parameters(block *b) {
 }
 
 /* Bytes between guards. */
-static unsigned char *take(size_t bytes) {
+static unsigned char *allocate(size_t bytes) {
     unsigned char *all = malloc(bytes + 2 * PTX_GUARD);
     return all ? all + PTX_GUARD : NULL;
 }
 
-static void give(unsigned char *first) {
+static void release(unsigned char *first) {
     if (first) free(first - PTX_GUARD);
 }
 
@@ -161,8 +161,8 @@ static bool open_block(ptx_machine *m, block *b) {
     b->parameter_bytes = entry->parameter_bytes;
     b->shared_bytes = entry->shared_bytes + b->launch->shared;
     b->threads = calloc(threads, sizeof *b->threads);
-    b->shared = take(b->shared_bytes);
-    b->parameters = take(b->parameter_bytes);
+    b->shared = allocate(b->shared_bytes);
+    b->parameters = allocate(b->parameter_bytes);
     b->special = calloc((size_t)ptx_warps(b) * PTX_SPECIALS * PTX_WARP, sizeof *b->special);
     b->locals = malloc(threads * (b->local_bytes + 2 * PTX_GUARD));
     b->copies = ptx_copies_open(b->launch->threads);
@@ -183,8 +183,8 @@ static void close_block(block *b) {
     ptx_copies_close(b->copies, b->launch->threads);
     free(b->locals);
     free(b->special);
-    give(b->parameters);
-    give(b->shared);
+    release(b->parameters);
+    release(b->shared);
     free(b->threads);
 }
 

@@ -23,20 +23,20 @@ void ptx_each_instruction(const ptx_module *module, void (*tell)(void *to, const
 /* ---- functions ---- */
 
 /* .loc source line column ...: without a ; */
-static void take_place(reader *r, int line) {
-    r->source = (int)ptx_take_number(&r->text);
-    r->line = (int)ptx_take_number(&r->text);
+static void read_place(reader *r, int line) {
+    r->source = (int)ptx_read_number(&r->text);
+    r->line = (int)ptx_read_number(&r->text);
     ptx_skip_line(&r->text, line);
 }
 
-static void take_pragma(reader *r) {
-    const ptx_token pragma = ptx_take(&r->text);
+static void read_pragma(reader *r) {
+    const ptx_token pragma = ptx_next(&r->text);
     if (ptx_begins(pragma, "\"used_bytes_mask ")) r->used = (uint32_t)strtoul(pragma.at + 17, NULL, 0);
     ptx_expect(&r->text, ";");
 }
 
-static void take_local_variable(reader *r, ptx_space space) {
-    symbol v = ptx_take_variable(r);
+static void read_local_variable(reader *r, ptx_space space) {
+    symbol v = ptx_read_variable(r);
     ptx_function *f = r->function;
     v.space = space;
     if (space == PTX_LOCAL) {
@@ -52,24 +52,24 @@ static void take_local_variable(reader *r, ptx_space space) {
     ptx_expect(&r->text, ";");
 }
 
-static void take_statement(reader *r, ptx_token first) {
+static void read_statement(reader *r, ptx_token first) {
     if (ptx_is(first, ".reg")) {
-        ptx_take_registers(r);
+        ptx_read_registers(r);
     } else if (ptx_is(first, ".param")) {
-        ptx_take_slot(r);
+        ptx_read_slot(r);
         ptx_expect(&r->text, ";");
     } else if (ptx_is(first, ".local")) {
-        take_local_variable(r, PTX_LOCAL);
+        read_local_variable(r, PTX_LOCAL);
     } else if (ptx_is(first, ".shared")) {
-        take_local_variable(r, PTX_SHARED);
+        read_local_variable(r, PTX_SHARED);
     } else if (ptx_is(first, ".loc")) {
-        take_place(r, first.line);
+        read_place(r, first.line);
     } else if (ptx_is(first, ".pragma")) {
-        take_pragma(r);
+        read_pragma(r);
     } else if (ptx_took(&r->text, ":")) {
         ptx_add_symbol(r, &r->labels, (symbol){.name = first, .at = (uint32_t)r->function->length});
     } else {
-        ptx_take_instruction(r, first);
+        ptx_read_instruction(r, first);
     }
 }
 
@@ -85,16 +85,16 @@ static void link_labels(reader *r) {
     }
 }
 
-static void take_body(reader *r) {
+static void read_body(reader *r) {
     int depth = 1;
     r->source = r->line = 0;
     for (;;) {
-        const ptx_token token = ptx_take(&r->text);
+        const ptx_token token = ptx_next(&r->text);
         if (token.length == 0) PTX_FAIL(r, "a function without an end");
         if (ptx_is(token, "{"))
             depth++;
         else if (!ptx_is(token, "}"))
-            take_statement(r, token);
+            read_statement(r, token);
         else if (--depth == 0)
             break;
     }
@@ -116,40 +116,40 @@ static ptx_function *new_function(reader *r, bool is_entry) {
 }
 
 /* .maxntid x, y, z and others that say something of a launch */
-static void take_directives(reader *r) {
+static void read_directives(reader *r) {
     while (ptx_begins(r->text.next, ".")) {
-        const bool is_limit = ptx_is(ptx_take(&r->text), ".maxntid");
+        const bool is_limit = ptx_is(ptx_next(&r->text), ".maxntid");
         int64_t product = 1;
-        do product *= ptx_take_number(&r->text);
+        do product *= ptx_read_number(&r->text);
         while (ptx_took(&r->text, ","));
         if (is_limit) r->function->max_threads = product;
     }
 }
 
-static void take_function(reader *r, bool is_entry) {
+static void read_function(reader *r, bool is_entry) {
     ptx_function *f = r->function = new_function(r, is_entry);
     r->local.count = r->labels.count = 0;
-    if (!is_entry && ptx_is(r->text.next, "(")) ptx_take_parameters(r, &f->result, 1);
-    f->name = ptx_copy(&r->text, ptx_take(&r->text));
-    if (ptx_is(r->text.next, "(")) f->parameters_n = ptx_take_parameters(r, f->parameters, PTX_PARAMETERS);
-    take_directives(r);
+    if (!is_entry && ptx_is(r->text.next, "(")) ptx_read_parameters(r, &f->result, 1);
+    f->name = ptx_copy(&r->text, ptx_next(&r->text));
+    if (ptx_is(r->text.next, "(")) f->parameters_n = ptx_read_parameters(r, f->parameters, PTX_PARAMETERS);
+    read_directives(r);
     if (ptx_took(&r->text, ";")) return;
     ptx_expect(&r->text, "{");
-    take_body(r);
+    read_body(r);
 }
 
 /* ---- a module ---- */
 
-static void take_source(reader *r, int line) {
-    const int64_t number = ptx_take_number(&r->text);
-    const ptx_token name = ptx_take(&r->text);
+static void read_source(reader *r, int line) {
+    const int64_t number = ptx_read_number(&r->text);
+    const ptx_token name = ptx_next(&r->text);
     if (number > 0 && number < SOURCES && name.length > 2 && !r->module->sources[number])
         r->module->sources[number] = ptx_copy(&r->text, (ptx_token){name.at + 1, name.length - 2, line});
     ptx_skip_line(&r->text, line);
 }
 
-static void take_shared(reader *r, bool is_extern) {
-    symbol v = ptx_take_variable(r);
+static void read_shared(reader *r, bool is_extern) {
+    symbol v = ptx_read_variable(r);
     v.space = PTX_SHARED;
     v.is_extern = is_extern;
     ptx_add_symbol(r, &r->shared, v);
@@ -157,25 +157,25 @@ static void take_shared(reader *r, bool is_extern) {
 }
 
 static void skip_section(reader *r) {
-    while (r->text.next.length && !ptx_took(&r->text, "}")) ptx_take(&r->text);
+    while (r->text.next.length && !ptx_took(&r->text, "}")) ptx_next(&r->text);
 }
 
-static void take_declaration(reader *r, ptx_token first) {
+static void read_declaration(reader *r, ptx_token first) {
     bool is_extern = false;
     while (ptx_is(first, ".extern") || ptx_is(first, ".visible") || ptx_is(first, ".weak")) {
         is_extern |= ptx_is(first, ".extern");
-        first = ptx_take(&r->text);
+        first = ptx_next(&r->text);
     }
     if (ptx_is(first, ".version") || ptx_is(first, ".target") || ptx_is(first, ".address_size"))
         ptx_skip_line(&r->text, first.line);
     else if (ptx_is(first, ".file"))
-        take_source(r, first.line);
+        read_source(r, first.line);
     else if (ptx_is(first, ".section"))
         skip_section(r);
     else if (ptx_is(first, ".shared"))
-        take_shared(r, is_extern);
+        read_shared(r, is_extern);
     else if (ptx_is(first, ".entry") || ptx_is(first, ".func"))
-        take_function(r, ptx_is(first, ".entry"));
+        read_function(r, ptx_is(first, ".entry"));
     else
         ptx_text_fail(&r->text, first.line, "%.*s is not known here", first.length, first.at);
 }
@@ -209,8 +209,8 @@ static void link_operands(ptx_module *m) {
 static bool read_module(reader *r) {
     if (setjmp(r->text.stop)) return false;
     while (r->text.next.length || !r->text.next.at) {
-        const ptx_token token = ptx_take(&r->text);
-        if (token.length) take_declaration(r, token);
+        const ptx_token token = ptx_next(&r->text);
+        if (token.length) read_declaration(r, token);
     }
     link_calls(r);
     link_operands(r->module);

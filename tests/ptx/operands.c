@@ -62,11 +62,11 @@ static ptx_operand named(reader *r, ptx_token name) {
     return address_of(r, s);
 }
 
-ptx_operand ptx_take_operand(reader *r) {
+ptx_operand ptx_read_operand(reader *r) {
     ptx_value value;
     if (ptx_took(&r->text, "_")) return ptx_new_register(r, 1);
-    if (ptx_is(r->text.next, "-")) return constant(r, (uint64_t)ptx_take_number(&r->text));
-    const ptx_token token = ptx_take(&r->text);
+    if (ptx_is(r->text.next, "-")) return constant(r, (uint64_t)ptx_read_number(&r->text));
+    const ptx_token token = ptx_next(&r->text);
     if (ptx_number(token, &value)) return constant(r, value.u64);
     return named(r, token);
 }

@@ -71,17 +71,17 @@ symbol *ptx_add_symbol(reader *r, symbols *list, symbol what);
 symbol *ptx_find_symbol(const symbols *list, ptx_token name);
 const type *ptx_type_of(ptx_token name); /* "b32"; NULL if there is none */
 size_t ptx_rounded_up(size_t x, size_t to);
-symbol ptx_take_variable(reader *r); /* [.align N] .type name[count]: name, alignment and bytes */
+symbol ptx_read_variable(reader *r); /* [.align N] .type name[count]: name, alignment and bytes */
 ptx_operand ptx_new_register(reader *r, uint32_t count);
-void ptx_take_registers(reader *r);   /* .reg .type name, ... or name<count>; */
-ptx_operand ptx_take_slot(reader *r); /* a .param of a .func or of a call: a register in all but name */
-int ptx_take_parameters(reader *r, ptx_parameter *all, int most); /* in (): how many */
+void ptx_read_registers(reader *r);   /* .reg .type name, ... or name<count>; */
+ptx_operand ptx_read_slot(reader *r); /* a .param of a .func or of a call: a register in all but name */
+int ptx_read_parameters(reader *r, ptx_parameter *all, int most); /* in (): how many */
 
 /* ---- instructions (operands.c, instructions.c) ---- */
 
 /* A register, a number or the address of a variable; "_": a register that nobody reads. */
-ptx_operand ptx_take_operand(reader *r);
-void ptx_take_instruction(reader *r, ptx_token first);
+ptx_operand ptx_read_operand(reader *r);
+void ptx_read_instruction(reader *r, ptx_token first);
 void ptx_end_code(reader *r); /* what the function's last instruction goes on to, should it not return */
 
 #endif

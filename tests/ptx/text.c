@@ -63,7 +63,7 @@ bool ptx_begins(ptx_token token, const char *with) {
     return (size_t)token.length >= strlen(with) && memcmp(token.at, with, strlen(with)) == 0;
 }
 
-ptx_token ptx_take(ptx_text *text) {
+ptx_token ptx_next(ptx_text *text) {
     if (!text->next.at) read_next(text);
     const ptx_token taken = text->next;
     read_next(text);
@@ -83,16 +83,16 @@ void ptx_expect(ptx_text *text, const char *word) {
         ptx_text_fail(text, token.line, "%s is not known here where %.*s is", word, token.length, token.at);
 }
 
-int64_t ptx_take_number(ptx_text *text) {
+int64_t ptx_read_number(ptx_text *text) {
     ptx_value value;
     const bool is_negative = ptx_took(text, "-");
-    const ptx_token token = ptx_take(text);
+    const ptx_token token = ptx_next(text);
     if (!ptx_number(token, &value)) ptx_text_fail(text, token.line, "%.*s is no number", token.length, token.at);
     return is_negative ? (int64_t)(0 - value.u64) : value.s64;
 }
 
 void ptx_skip_line(ptx_text *text, int line) {
-    while (text->next.length && text->next.line == line) ptx_take(text);
+    while (text->next.length && text->next.line == line) ptx_next(text);
 }
 
 char *ptx_copy(ptx_text *text, ptx_token token) {

@@ -24,10 +24,10 @@ _Noreturn void ptx_text_fail(ptx_text *text, int line, const char *format, ...) 
 
 bool ptx_is(ptx_token token, const char *word);
 bool ptx_begins(ptx_token token, const char *with);
-ptx_token ptx_take(ptx_text *text);                /* the next token, and goes on */
+ptx_token ptx_next(ptx_text *text);                /* the next token, and goes on */
 bool ptx_took(ptx_text *text, const char *word);   /* goes on if it is the next */
 void ptx_expect(ptx_text *text, const char *word); /* fails if it is not the next */
-int64_t ptx_take_number(ptx_text *text);           /* an integer, with its sign */
+int64_t ptx_read_number(ptx_text *text);           /* an integer, with its sign */
 void ptx_skip_line(ptx_text *text, int line);      /* all that is left of that line */
 char *ptx_copy(ptx_text *text, ptx_token token);   /* for the caller to free */
 /* A number of any kind: 12, 0x1F, 0f3F800000 (the bits of a float32), 0d... (of a float64). */

@@ -141,7 +141,7 @@ START_TEST(nothing_is_allocated_after_create) {
             ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_OK);
             ck_assert_int_eq(cm_batch_borrow(handle, &b), CM_OK);
             ck_assert_int_eq(cm_replay_update_priorities(replay, 32, b->slot, b->index, b->weights), CM_OK);
-            ck_assert_int_eq(cm_batch_give_back(handle), CM_OK);
+            ck_assert_int_eq(cm_batch_release(handle), CM_OK);
         }
         cm_prefetch_end(prefetch);
     }

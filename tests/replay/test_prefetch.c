@@ -1,4 +1,4 @@
-/* Prefetched batches are those of plain sampling, whatever the depth; handles die when they are given back. */
+/* Prefetched batches are those of plain sampling, whatever the depth; handles die when they are released. */
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -109,7 +109,7 @@ static uint64_t run_hash(int depth, int threads) {
             for (int e = 0; e < config.environments; e++) w.m->waiting_count[e] = 0;
             ck_assert_int_eq(cm_replay_update_priorities(w.replay, 32, batch->slot, batch->index, batch->value_mask),
                              CM_OK);
-            if (prefetch) ck_assert_int_eq(cm_batch_give_back(handle), CM_OK);
+            if (prefetch) ck_assert_int_eq(cm_batch_release(handle), CM_OK);
         }
         if (prefetch) cm_prefetch_end(prefetch);
         ck_assert_msg(cm_replay_commit(w.replay) == CM_OK, "%s", cm_error_message());
@@ -174,7 +174,7 @@ START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_erro
         ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_OK);
         ck_assert_int_eq(handle.slot, i % 4);
         ck_assert_int_eq(s.staged[handle.slot], 1 + i / 4);
-        ck_assert_int_eq(cm_batch_give_back(handle), CM_OK);
+        ck_assert_int_eq(cm_batch_release(handle), CM_OK);
     }
     ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_ERR_DEVICE);
     ck_assert_str_eq(cm_error_message(), "no room for update 9");
@@ -194,11 +194,11 @@ START_TEST(handle_is_dead_after_give_back_and_after_the_iteration) {
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_OK);
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_ERR_STATE);
     ck_assert_int_eq(cm_prefetch_next(prefetch, &first), CM_OK);
-    ck_assert_int_eq(cm_batch_give_back(first), CM_OK);
-    ck_assert_int_eq(cm_batch_give_back(first), CM_ERR_STATE);
+    ck_assert_int_eq(cm_batch_release(first), CM_OK);
+    ck_assert_int_eq(cm_batch_release(first), CM_ERR_STATE);
     ck_assert_int_eq(cm_batch_borrow(first, &batch), CM_ERR_STATE);
     ck_assert_ptr_null(batch);
-    ck_assert_str_eq(cm_error_message(), "batch 1: used after it was given back");
+    ck_assert_str_eq(cm_error_message(), "batch 1: used after it was released");
     ck_assert_int_eq(cm_prefetch_next(prefetch, &second), CM_OK);
     ck_assert_int_eq(cm_batch_borrow(first, &batch), CM_ERR_STATE);
     ck_assert_int_eq(cm_batch_borrow(second, &batch), CM_OK);

@@ -158,12 +158,12 @@ static void append_some(model *m, cm_replay *replay) {
 }
 
 /* What is taken back leaves nothing. */
-static void append_and_take_back(model *m, cm_replay *replay, int iteration) {
+static void append_and_undo(model *m, cm_replay *replay, int iteration) {
     model *before = calloc(1, sizeof *before);
     *before = *m;
     m->rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, (uint64_t)iteration), 0);
     append_some(m, replay);
-    cm_replay_take_back(replay);
+    cm_replay_undo_append(replay);
     *m = *before;
     free(before);
 }
@@ -171,7 +171,7 @@ static void append_and_take_back(model *m, cm_replay *replay, int iteration) {
 /* Plays some iterations of random lengths into both. */
 static void play(model *m, cm_replay *replay, int32_t ring_rows, int iterations) {
     for (int i = 0; i < iterations; i++) {
-        if (i % 3 == 1) append_and_take_back(m, replay, i);
+        if (i % 3 == 1) append_and_undo(m, replay, i);
         append_some(m, replay);
         if (model_draw(m, 4) == 0) check_content(m, replay, (uint64_t)i); /* what is new does not show yet */
         model_commit(m, replay, ring_rows);

@@ -534,7 +534,7 @@ START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
 END_TEST
 
 /* Priorities for positions that are drawn, which wait for a commit. */
-static void give_priorities(cm_replay *replay) {
+static void set_priorities(cm_replay *replay) {
     const cm_batch_config config = {.rows = 16, .seed = 7};
     cm_batch *b;
     float priority[16];
@@ -554,8 +554,8 @@ START_TEST(priorities_that_wait_are_saved_with_the_state) {
     saved files = {0};
     cm_bytes pending = {0};
     for (uint64_t i = 0; i < 40; i++) iterate(m, whole, i, 0), iterate(copy, saving, i, 0);
-    give_priorities(whole);
-    give_priorities(saving);
+    set_priorities(whole);
+    set_priorities(saving);
     const cm_sink sink = cm_bytes_sink(&pending);
     ck_assert_int_eq(cm_replay_pending_write(saving, _i % 3 == 0 ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD, &sink), CM_OK);
     const cm_source source = cm_bytes_source(&pending);

@@ -16,7 +16,7 @@
 
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
-/* All that was taken on the device is given back. */
+/* All that was allocated on the device is freed. */
 static void tear_down(void) {
     ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.graphs + cm_far_state.pinned, 0);
     cm_test_folder_remove();

@@ -1,4 +1,4 @@
-/* A run takes no memory after its second iteration: a long run allocates no more than a short one, but for the few
+/* A run allocates no memory after its second iteration: a long run allocates no more than a short one, but for the few
  * segments that the files of its last checkpoint need (they depend on how many episodes there are). */
 #include <check.h>
 #include <stdio.h>

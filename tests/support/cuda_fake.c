@@ -57,7 +57,7 @@ static struct {
 } calls[FUNCTIONS];
 static int capturing; /* streams that do */
 static _Thread_local int
-    own_captures; /* of this thread: it may wait for nothing then, take no memory, nor give any back */
+    own_captures; /* of this thread: it may wait for nothing then, allocate no memory, nor free any */
 
 /* ---- what every call does ---- */
 
@@ -188,13 +188,13 @@ static int memory_info(size_t *available, size_t *total) {
     *total = cm_fake.total;
     return 0;
 }
-static int memory_take(cm_cu_address *block, size_t bytes) {
-    ENTER_CONTEXT(memory_take);
-    if (own_captures) return misuse("memory_take");
+static int memory_alloc(cm_cu_address *block, size_t bytes) {
+    ENTER_CONTEXT(memory_alloc);
+    if (own_captures) return misuse("memory_alloc");
     if (cm_fake.taken + bytes + cm_fake.context > cm_fake.total) return CM_CU_OUT_OF_MEMORY;
     int i = 0;
     while (i < BLOCKS && blocks[i].at) i++;
-    if (i == BLOCKS) return misuse("memory_take");
+    if (i == BLOCKS) return misuse("memory_alloc");
     blocks[i].at = aligned_alloc(256, (bytes + 255) / 256 * 256);
     blocks[i].bytes = bytes;
     memset(blocks[i].at, 0xee, bytes);
@@ -203,9 +203,9 @@ static int memory_take(cm_cu_address *block, size_t bytes) {
     *block = (cm_cu_address)(uintptr_t)blocks[i].at;
     return 0;
 }
-static int memory_give(cm_cu_address block) {
-    ENTER_CONTEXT(memory_give);
-    if (own_captures) return misuse("memory_give");
+static int memory_free(cm_cu_address block) {
+    ENTER_CONTEXT(memory_free);
+    if (own_captures) return misuse("memory_free");
     for (int i = 0; i < BLOCKS; i++) {
         if (!blocks[i].at || (cm_cu_address)(uintptr_t)blocks[i].at != block) continue;
         cm_fake.taken -= blocks[i].bytes;
@@ -214,19 +214,19 @@ static int memory_give(cm_cu_address block) {
         blocks[i].at = NULL;
         return 0;
     }
-    return misuse("memory_give");
+    return misuse("memory_free");
 }
-static int pinned_take(void **block, size_t bytes, unsigned flags) {
+static int pinned_alloc(void **block, size_t bytes, unsigned flags) {
     (void)flags;
-    ENTER_CONTEXT(pinned_take);
-    if (own_captures) return misuse("pinned_take");
+    ENTER_CONTEXT(pinned_alloc);
+    if (own_captures) return misuse("pinned_alloc");
     *block = malloc(bytes);
     cm_fake.pinned++;
     return 0;
 }
-static int pinned_give(void *block) {
-    ENTER_CONTEXT(pinned_give);
-    if (own_captures) return misuse("pinned_give");
+static int pinned_free(void *block) {
+    ENTER_CONTEXT(pinned_free);
+    if (own_captures) return misuse("pinned_free");
     free(block);
     cm_fake.pinned--;
     return 0;
@@ -446,10 +446,10 @@ static const cm_cuda_driver table = {
     .context_use = context_use,
     .context_wait = context_wait,
     .memory_info = memory_info,
-    .memory_take = memory_take,
-    .memory_give = memory_give,
-    .pinned_take = pinned_take,
-    .pinned_give = pinned_give,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .pinned_alloc = pinned_alloc,
+    .pinned_free = pinned_free,
     .zero = zero,
     .write = write_to,
     .read = read_from,

@@ -1,7 +1,7 @@
 /* A stand-in for the CUDA driver: device memory is memory of the host, streams run what they are given at once, graphs
  * are lists of launches. It breaks where the driver would: a call without a current context, waiting for the device
  * while a stream captures, memory that a thread takes or what it waits for while it captures, a branch of a capture
- * that nothing follows, memory that was given back twice. One at a time per process. */
+ * that nothing follows, memory that was freed twice. One at a time per process. */
 #ifndef CM_TESTS_CUDA_FAKE_H
 #define CM_TESTS_CUDA_FAKE_H
 

@@ -16,10 +16,10 @@ static void *far_of(const void *near) { return (void *)((uintptr_t)near ^ far_bi
 static void *near_of(const void *far) { return far ? (void *)((uintptr_t)far ^ far_bit) : NULL; }
 void *cm_far_near(const void *address) { return (void *)((uintptr_t)address & ~far_bit); }
 
-static cm_status take(const cm_device *device, size_t bytes, const char *what, void **out) {
+static cm_status allocate(const cm_device *device, size_t bytes, const char *what, void **out) {
     void *block;
     (void)device;
-    CM_TRY(cm_device_cpu.take(&cm_device_cpu, bytes, what, &block));
+    CM_TRY(cm_device_cpu.alloc(&cm_device_cpu, bytes, what, &block));
     size_t taken = __atomic_add_fetch(&cm_far_state.taken, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&cm_far_state.blocks, 1, __ATOMIC_RELAXED);
     if (taken > cm_far_state.peak) cm_far_state.peak = taken;
@@ -29,12 +29,12 @@ static cm_status take(const cm_device *device, size_t bytes, const char *what, v
 
 static cm_status finish_all(void);
 
-static void give(const cm_device *device, void *block, size_t bytes) {
+static void release(const cm_device *device, void *block, size_t bytes) {
     (void)device;
     if (!block || finish_all() != CM_OK) return;
     __atomic_fetch_sub(&cm_far_state.taken, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&cm_far_state.blocks, 1, __ATOMIC_RELAXED);
-    cm_device_cpu.give(&cm_device_cpu, near_of(block), bytes);
+    cm_device_cpu.free(&cm_device_cpu, near_of(block), bytes);
 }
 
 /* As a GPU's: behind all that was given to any stream. */
@@ -48,13 +48,13 @@ static cm_status copy_far(const cm_device *device, void *to, const void *from, s
 
 static cm_status pin(const cm_device *device, size_t bytes, const char *what, void **out) {
     __atomic_fetch_add(&cm_far_state.pinned, bytes, __ATOMIC_RELAXED);
-    return cm_device_cpu.take(device, bytes, what, out);
+    return cm_device_cpu.alloc(device, bytes, what, out);
 }
 
 static void unpin(const cm_device *device, void *block, size_t bytes) {
     if (!block || finish_all() != CM_OK) return;
     __atomic_fetch_sub(&cm_far_state.pinned, bytes, __ATOMIC_RELAXED);
-    cm_device_cpu.give(device, block, bytes);
+    cm_device_cpu.free(device, block, bytes);
 }
 
 static cm_status say_memory(const cm_device *device, cm_device_memory *out) {
@@ -67,8 +67,8 @@ static cm_status say_memory(const cm_device *device, cm_device_memory *out) {
 }
 
 const cm_device cm_far_device = {.name = "far",
-                                 .take = take,
-                                 .give = give,
+                                 .alloc = allocate,
+                                 .free = release,
                                  .write = copy_far,
                                  .read = copy_far,
                                  .copy = copy_far,
@@ -172,7 +172,7 @@ static void close_queue(queue *l) {
     while (*at != l) at = &(*at)->next;
     *at = l->next;
     pthread_mutex_unlock(&turn);
-    give(&cm_far_device, l->workspace, l->workspace_bytes);
+    release(&cm_far_device, l->workspace, l->workspace_bytes);
     free(l->works);
     free(l);
 }
@@ -187,9 +187,9 @@ static size_t workspace(const cm_call *call) { return call->t[0].data ? cm_tenso
 
 static cm_status reserve(queue *l, size_t bytes) {
     if (bytes <= l->workspace_bytes) return CM_OK;
-    give(&cm_far_device, l->workspace, l->workspace_bytes);
+    release(&cm_far_device, l->workspace, l->workspace_bytes);
     l->workspace_bytes = bytes;
-    return take(&cm_far_device, bytes, "workspace of a stream", &l->workspace);
+    return allocate(&cm_far_device, bytes, "workspace of a stream", &l->workspace);
 }
 
 static cm_status prepare(cm_stream *stream, cm_call *call) {

@@ -37,7 +37,7 @@ cm_status cm_far_open(cm_backend *backend);
 
 extern const cm_device cm_far_device;
 
-/* The address of the host for one of the device; others, and NULL, are given back. */
+/* The address of the host for one of the device; others, and NULL, are returned. */
 void *cm_far_near(const void *address);
 
 #endif

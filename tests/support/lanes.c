@@ -112,7 +112,7 @@ static void check_barriers(const run *r) {
         }
 }
 
-static void take_turns(run *r) {
+static void run_turns(run *r) {
     for (int left = r->count; left > 0;) {
         const int64_t steps = r->steps;
         left = 0;
@@ -127,7 +127,7 @@ static void take_turns(run *r) {
 }
 
 /* Memory of the items. Freed by the caller. */
-static void take_memory(run *r, size_t bytes) {
+static void alloc_memory(run *r, size_t bytes) {
     if (bytes == 0) return;
     r->memory_bytes = (bytes + 15) / 16 * 16;
     r->memory = malloc((size_t)r->items * (r->memory_bytes + GUARD));
@@ -148,8 +148,8 @@ static void check_memory(const run *r) {
 /* What the last launch was run in, for the next: launches are many, and fresh stacks are a page fault per lane each. */
 static run *kept;
 
-/* Given back with give_back. */
-static run *take_run(void) {
+/* Returned with release. */
+static run *acquire_run(void) {
     run *r = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQ_REL);
     if (!r) r = malloc(sizeof *r);
     if (!r) ck_abort_msg("no memory for a launch");
@@ -157,7 +157,7 @@ static run *take_run(void) {
     return r;
 }
 
-static void give_back(run *r) {
+static void release(run *r) {
     free(r->memory);
     free(__atomic_exchange_n(&kept, r, __ATOMIC_ACQ_REL));
 }
@@ -172,20 +172,20 @@ static void begin_lane(side *lane, unsigned char *stack) {
 
 void lanes_run(lanes_body body, const void *args, int64_t items, int count, size_t memory) {
     if (count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
-    run *r = take_run();
+    run *r = acquire_run();
     directions = directions * 6364136223846793005u + 1442695040888963407u;
     r->backwards = directions >> 63;
     r->lanes_backwards = directions >> 62 & 1;
     r->body = body, r->args = args, r->items = items, r->count = count;
-    take_memory(r, memory);
+    alloc_memory(r, memory);
     current = r;
     for (int i = 0; count > 1 && i < count; i++) begin_lane(&r->lane[i], r->stacks[i]);
     if (count > 1)
-        take_turns(r);
+        run_turns(r);
     else
         run_items(r, 0);
     check_memory(r);
-    give_back(r);
+    release(r);
 }
 
 /* The barriers that a lane comes to as one of lanes->count, the first lane there, and the number of its part. */

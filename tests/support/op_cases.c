@@ -312,7 +312,7 @@ static cm_op_run ref_function(cm_op op) {
 }
 
 /* Runs the forward on ref with the backward's inputs, and gives the backward what it reads of the results. */
-static void take_from_forward(op_run *run, const op_case *row, const op_variant *v) {
+static void copy_from_forward(op_run *run, const op_case *row, const op_variant *v) {
     op_run *forward = calloc(1, sizeof *forward);
     ck_assert_ptr_nonnull(forward);
     op_variant plain = *v;
@@ -354,7 +354,7 @@ void op_run_make(op_run *run, const op_case *row, cm_op op, op_variant v) {
     make_tensors(run, row, &v, &rng);
     for (int i = 0; v.accumulate && i < cm_op_tensor_count(op); i++)
         if (run->call.t[i].data && cm_op_tensor_accumulates(op, i)) run->call.attr.accumulate |= 1u << i;
-    if (op != row->op) take_from_forward(run, row, &v);
+    if (op != row->op) copy_from_forward(run, row, &v);
 }
 
 /* ---- variants ---- */

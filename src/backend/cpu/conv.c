@@ -110,7 +110,7 @@ typedef struct conv_plan {
 
 static void free_conv(cm_plan *plan) { cm_dnnl_op_free(&((conv_plan *)plan)->op); }
 
-static size_t take(size_t *used, size_t bytes) {
+static size_t alloc(size_t *used, size_t bytes) {
     size_t place = *used;
     *used += cm_align(bytes);
     return place;
@@ -145,9 +145,9 @@ static cm_status plan_forward(cm_stream *stream, const cm_call *call, cm_plan **
     cm_dnnl_op_set(&p->op, 1, p->plan.packs[0]->data);
     CM_TRY(cm_dnnl_stream_open(cpu, cm_lane_of(stream)));
     size_t used = 0;
-    p->input = take(&used, p->bf16 ? cm_tensor_count(x) * sizeof(uint16_t) : 0);
-    p->output = take(&used, p->accumulate ? cm_tensor_count(y) * sizeof(float) : 0);
-    p->space = take(&used, p->op.scratch_bytes);
+    p->input = alloc(&used, p->bf16 ? cm_tensor_count(x) * sizeof(uint16_t) : 0);
+    p->output = alloc(&used, p->accumulate ? cm_tensor_count(y) * sizeof(float) : 0);
+    p->space = alloc(&used, p->op.scratch_bytes);
     return cm_cpu_reserve(stream, used);
 }
 
@@ -223,14 +223,14 @@ static size_t plan_backward_scratch(conv_backward_plan *p, const cm_call *call) 
     const cm_tensor *dy = &call->t[CM_T_conv2d_backward_dy], *x = &call->t[CM_T_conv2d_backward_x];
     size_t used = 0, own[] = {p->data.scratch_bytes, p->weights.scratch_bytes, p->plain.scratch_bytes}, most = 0;
     for (int i = 0; i < 3; i++) most = own[i] > most ? own[i] : most;
-    p->x = take(&used, p->bf16 ? cm_tensor_count(x) * sizeof(uint16_t) : 0);
-    p->dy = take(&used, p->bf16 ? cm_tensor_count(dy) * sizeof(uint16_t) : 0);
-    p->dx = take(&used, cm_tensor_count(x) * sizeof(float));
+    p->x = alloc(&used, p->bf16 ? cm_tensor_count(x) * sizeof(uint16_t) : 0);
+    p->dy = alloc(&used, p->bf16 ? cm_tensor_count(dy) * sizeof(uint16_t) : 0);
+    p->dx = alloc(&used, cm_tensor_count(x) * sizeof(float));
     if (p->weights.primitive) {
-        p->layout = take(&used, dnnl_memory_desc_get_size(cm_dnnl_op_layout(&p->weights, DNNL_ARG_DIFF_WEIGHTS)));
-        p->dweight = take(&used, cm_tensor_count(&call->t[CM_T_conv2d_backward_weight]) * sizeof(float));
+        p->layout = alloc(&used, dnnl_memory_desc_get_size(cm_dnnl_op_layout(&p->weights, DNNL_ARG_DIFF_WEIGHTS)));
+        p->dweight = alloc(&used, cm_tensor_count(&call->t[CM_T_conv2d_backward_weight]) * sizeof(float));
     }
-    p->space = take(&used, most);
+    p->space = alloc(&used, most);
     return used;
 }
 

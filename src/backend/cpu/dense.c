@@ -113,7 +113,7 @@ cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_
                                         .accumulate = call->attr.accumulate >> CM_T_dense_backward_dweight & 1u};
         p->dweight = cm_product_across(&shape, &used);
     }
-    p->sums = cm_product_take(&used, (size_t)p->columns * (size_t)outputs);
+    p->sums = cm_product_alloc(&used, (size_t)p->columns * (size_t)outputs);
     return cm_cpu_reserve(stream, used);
 }
 

@@ -41,10 +41,10 @@ cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out
     size_t used = 0;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
-    p->pre = cm_product_take(&used, (size_t)s.T * units * CM_LSTM_GATES);
-    p->bias = cm_product_take(&used, (size_t)s.gates);
-    p->h0 = cm_product_take(&used, units);
-    p->state = cm_product_take(&used, units * CM_LSTM_SAVED);
+    p->pre = cm_product_alloc(&used, (size_t)s.T * units * CM_LSTM_GATES);
+    p->bias = cm_product_alloc(&used, (size_t)s.gates);
+    p->h0 = cm_product_alloc(&used, units);
+    p->state = cm_product_alloc(&used, units * CM_LSTM_SAVED);
     CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm, weight_ih), s.inputs, CM_PACK_FORWARD, &input, &used,
                               &p->input, &p->plan.packs[0]));
     CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm, weight_hh), s.H, CM_PACK_FORWARD, &hidden, &used, &p->hidden,
@@ -199,10 +199,10 @@ cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_p
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
     dx.accumulate = CM_ADDS(call, lstm_backward, dx);
-    p->dgate = cm_product_take(&used, (size_t)s.T * units * CM_LSTM_GATES);
-    p->arrives_h = cm_product_take(&used, units);
-    p->arrives_c = cm_product_take(&used, units);
-    p->entering = cm_product_take(&used, (size_t)s.T * units);
+    p->dgate = cm_product_alloc(&used, (size_t)s.T * units * CM_LSTM_GATES);
+    p->arrives_h = cm_product_alloc(&used, units);
+    p->arrives_c = cm_product_alloc(&used, units);
+    p->entering = cm_product_alloc(&used, (size_t)s.T * units);
     CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm_backward, weight_ih), s.inputs, CM_PACK_BACKWARD, &dx, &used,
                               &p->dx, &p->plan.packs[0]));
     CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm_backward, weight_hh), s.H, CM_PACK_BACKWARD, &dh, &used, &p->dh,

@@ -30,11 +30,11 @@ cm_status cm_cpu_plan_muon_step(cm_stream *stream, const cm_call *call, cm_plan 
     size_t used = 0;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
-    p->x = cm_product_take(&used, rows * wide);
-    p->next = cm_product_take(&used, rows * wide);
-    p->turned = cm_product_take(&used, columns * narrow);
-    p->gram = cm_product_take(&used, rows * narrow);
-    p->update = cm_product_take(&used, rows * narrow);
+    p->x = cm_product_alloc(&used, rows * wide);
+    p->next = cm_product_alloc(&used, rows * wide);
+    p->turned = cm_product_alloc(&used, columns * narrow);
+    p->gram = cm_product_alloc(&used, rows * narrow);
+    p->update = cm_product_alloc(&used, rows * narrow);
     return cm_cpu_reserve(stream, used);
 }
 

@@ -5,7 +5,7 @@
 
 static int pairs(int n) { return (n + 1) / 2; }
 
-size_t cm_product_take(size_t *used, size_t floats) {
+size_t cm_product_alloc(size_t *used, size_t floats) {
     size_t place = *used;
     *used += cm_align(floats * sizeof(float));
     return place;
@@ -34,7 +34,7 @@ cm_status cm_product_of_rows(cm_stream *stream, const cm_tensor *weight, int inp
                           .lda = bf16 ? depth : shape->a_row,
                           .ldc = shape->c_row,
                           .accumulate = shape->accumulate};
-    if (bf16) out->a = cm_product_take(used, (size_t)shape->m * (size_t)depth);
+    if (bf16) out->a = cm_product_alloc(used, (size_t)shape->m * (size_t)depth);
     CM_TRY(acquire(stream, weight, inputs, layout, pack));
     out->gemm.b = (*pack)->data;
     out->gemm.b_step = CM_GEMM_PANEL;
@@ -56,8 +56,8 @@ cm_product cm_product_across(const cm_product_shape *shape, size_t *used) {
                        .ldc = shape->c_row,
                        .accumulate = shape->accumulate};
     if (!bf16) return p;
-    p.a = cm_product_take(used, (size_t)depth * (size_t)a_row);
-    p.b = cm_product_take(used, (size_t)depth * (size_t)b_row);
+    p.a = cm_product_alloc(used, (size_t)depth * (size_t)a_row);
+    p.b = cm_product_alloc(used, (size_t)depth * (size_t)b_row);
     return p;
 }
 

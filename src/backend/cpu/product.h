@@ -23,7 +23,7 @@ typedef struct cm_product {
 } cm_product;
 
 /* A place for `floats` numbers of scratch memory, of which *used bytes are taken. */
-size_t cm_product_take(size_t *used, size_t floats);
+size_t cm_product_alloc(size_t *used, size_t floats);
 
 /* Rows a[m, k] with a packed weight: `layout` CM_PACK_FORWARD is c = a weight^T, CM_PACK_BACKWARD c = a weight, of
  * the first `inputs` columns of the weight. *pack is the plan's. Errors: CM_ERR_MEMORY. */

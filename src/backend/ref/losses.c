@@ -10,12 +10,12 @@ typedef struct policy_row {
     double target_sum, loss, entropy;
 } policy_row;
 
-static bool takes_part(const policy_row *p, int i) { return !p->legal || p->legal[i] != 0.0f; }
+static bool is_legal(const policy_row *p, int i) { return !p->legal || p->legal[i] != 0.0f; }
 
 static void policy_row_measure(policy_row *p, bool kl) {
     p->softmax = ref_softmax_of(p->logits, p->legal, p->n);
     for (int i = 0; i < p->n; i++) {
-        if (!takes_part(p, i)) continue;
+        if (!is_legal(p, i)) continue;
         double t = (double)p->target[i], log_p = cm_softmax_log_d(&p->softmax, (double)p->logits[i]);
         double probability = cm_softmax_probability_d(&p->softmax, (double)p->logits[i]);
         p->target_sum += t;
@@ -26,7 +26,7 @@ static void policy_row_measure(policy_row *p, bool kl) {
 
 /* d(loss - weight entropy) / dlogits[i] */
 static double policy_row_gradient(const policy_row *p, int i, double weight) {
-    if (!takes_part(p, i)) return 0.0;
+    if (!is_legal(p, i)) return 0.0;
     double probability = cm_softmax_probability_d(&p->softmax, (double)p->logits[i]);
     double log_p = cm_softmax_log_d(&p->softmax, (double)p->logits[i]), flat = p->target_sum + weight * p->entropy;
     return cm_policy_slope_d(probability, log_p, (double)p->target[i], flat, weight);

@@ -83,7 +83,7 @@ static cm_status fuse(cm_pass *pass) {
 }
 
 /* The blocks that the caller did not give. */
-static cm_status take_blocks(cm_pass *pass) {
+static cm_status alloc_blocks(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
     const cm_device *device = pass->stream->backend->device;
     if (!pass->base[CM_MEM_WORK]) {
@@ -117,7 +117,7 @@ static cm_status write_constants(const cm_pass *pass) {
 
 static cm_status build(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
-    CM_TRY(take_blocks(pass));
+    CM_TRY(alloc_blocks(pass));
     CM_TRY(write_constants(pass));
     count_patches(pass, &tape->forward);
     count_patches(pass, &tape->backward);

@@ -48,7 +48,7 @@ static void mark_written(cm_tape *tape, cm_var x) {
 
 /* Puts x's gradient at `position` of a backward call, accumulating if it has been written; leaves it out if none is
  * wanted. */
-static void give(cm_tape *tape, cm_tape_node *call, int position, cm_var x) {
+static void add_gradient(cm_tape *tape, cm_tape_node *call, int position, cm_var x) {
     if (!call || !cm_tape_wants(tape, x)) return;
     const cm_tape_var *v = &tape->var[cm_tape_root(tape, x)];
     const size_t all = cm_tensor_count(&v->shape);
@@ -113,7 +113,7 @@ static void pass_on(cm_tape *tape, const cm_tape_node *node) {
         if (!call) return;
         if (node->op != CM_OP_scale_add) call->attr.scale = 1.0f;
         call->t[CM_T_scale_add_x] = tape->var[node->t[0]].grad;
-        give(tape, call, CM_T_scale_add_y, node->t[i]);
+        add_gradient(tape, call, CM_T_scale_add_y, node->t[i]);
     }
 }
 
@@ -131,7 +131,7 @@ static void by_name(cm_tape *tape, const cm_tape_node *node, cm_op backward) {
         if (same >= 0)
             call->t[i] = node->t[same];
         else if (of >= 0 && cm_op_tensor_written(backward, i))
-            give(tape, call, i, node->t[of]);
+            add_gradient(tape, call, i, node->t[of]);
         else if (of >= 0)
             call->t[i] = tape->var[node->t[of]].grad;
     }

@@ -61,7 +61,7 @@ static int branch_of(const cm_tape *tape, int place, int *branches) {
 }
 
 /* They are spread over the branches and where the trunk is, which has the last. */
-static void give_forward(cm_tape *tape) {
+static void assign_forward(cm_tape *tape) {
     int branches = 0;
     for (int i = tape->forward.count - 1; i >= 0; i--) tape->forward.node[i].branch = branch_of(tape, i, &branches);
     for (int i = 0; i < tape->forward.count; i++) {
@@ -72,7 +72,7 @@ static void give_forward(cm_tape *tape) {
 
 /* ---- backward ---- */
 
-static void give_backward(cm_tape *tape) {
+static void assign_backward(cm_tape *tape) {
     int given = 0;
     for (int i = 0; i < tape->backward.count; i++) {
         cm_tape_node *call = &tape->backward.node[i];
@@ -82,6 +82,6 @@ static void give_backward(cm_tape *tape) {
 
 void cm_tape_give_branches(cm_tape *tape) {
     if (tape->branches == 0 || !tape->training) return;
-    give_forward(tape);
-    give_backward(tape);
+    assign_forward(tape);
+    assign_backward(tape);
 }

@@ -214,7 +214,7 @@ static void go_through(copier *c, cm_tape_list *list) {
     }
 }
 
-static cm_status take_memory(copier *c) {
+static cm_status alloc_memory(copier *c) {
     const size_t vars = (size_t)c->tape->vars + 1;
     const size_t writings = (size_t)(c->tape->forward.count + c->tape->backward.count) * CM_CALL_TENSORS + 1;
     CM_TRY(cm_alloc(&c->block, vars, sizeof *c->block, "the copies of a tape"));
@@ -226,12 +226,12 @@ static cm_status take_memory(copier *c) {
 cm_status cm_tape_make_copies(cm_tape *tape) {
     copier c = {.tape = tape};
     const cm_var first = tape->vars;
-    const cm_status status = take_memory(&c);
+    const cm_status status = alloc_memory(&c);
     for (cm_var v = 0; status == CM_OK && v < tape->vars; v++) c.copy[v] = CM_NO_VAR, c.block[v] = block_of(tape, v);
     if (status == CM_OK) {
         go_through(&c, &tape->forward);
         go_through(&c, &tape->backward);
-        cm_tape_give_places(tape, first);
+        cm_tape_place(tape, first);
     }
     free(c.block);
     free(c.copy);

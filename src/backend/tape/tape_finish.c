@@ -7,7 +7,7 @@ static cm_status complete(cm_tape *tape) {
         cm_tape_backward(tape);
         cm_tape_merge_gradients(tape);
     }
-    cm_tape_give_places(tape, 0);
+    cm_tape_place(tape, 0);
     if (tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
     cm_tape_give_branches(tape);
     return CM_OK;

@@ -103,7 +103,7 @@ cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);
 bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
 /* Gives the WORK variables from `first` on their offsets in the block: once all are known, and again for those that
  * are made later. */
-void cm_tape_give_places(cm_tape *tape, cm_var first);
+void cm_tape_place(cm_tape *tape, cm_var first);
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */
 bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);

@@ -119,7 +119,7 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     return v->offset;
 }
 
-void cm_tape_give_places(cm_tape *tape, cm_var first) {
+void cm_tape_place(cm_tape *tape, cm_var first) {
     size_t *bytes = &tape->bytes[CM_MEM_WORK];
     for (cm_var i = first; i < tape->vars; i++) {
         cm_tape_var *v = &tape->var[i];

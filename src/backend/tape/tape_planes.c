@@ -9,7 +9,7 @@ bool cm_tape_is_plain(const cm_tape_node *node) {
 }
 
 /* Whether tensor `place` of a call may be of 16 bits. */
-static bool takes(const cm_tape_node *node, int place) {
+static bool is_half(const cm_tape_node *node, int place) {
     switch (node->op) {
     case CM_OP_conv2d: return place == CM_T_conv2d_x || (place == CM_T_conv2d_y && cm_tape_is_plain(node));
     case CM_OP_batch_norm_inference:
@@ -33,7 +33,7 @@ static void leave_out_others(const cm_tape *tape, bool *half) {
     for (int i = 0; i < tape->forward.count; i++) {
         const cm_tape_node *node = &tape->forward.node[i];
         for (int t = 0; t < CM_CALL_TENSORS; t++)
-            if (node->t[t] != CM_NO_VAR && !takes(node, t)) half[node->t[t]] = false;
+            if (node->t[t] != CM_NO_VAR && !is_half(node, t)) half[node->t[t]] = false;
     }
 }
 

@@ -152,7 +152,7 @@ static cm_status load(cm_autotune_cache *c) {
 }
 
 /* What other processes have written since it was read. Of what cannot be read nothing is missed: it is chosen again. */
-static void take_in(cm_autotune_cache *c) {
+static void merge_file(cm_autotune_cache *c) {
     cm_autotune_cache file = {.list = NULL};
     const char *why;
     cache_entry *entry;
@@ -188,7 +188,7 @@ static cm_status write_all(const cm_autotune_cache *c) {
 
 /* What cannot be written is not tried again. */
 static void save(cm_autotune_cache *c) {
-    take_in(c);
+    merge_file(c);
     if (!c->path[0] || write_all(c) == CM_OK) return;
     cm_log(CM_WARNING, "choices of algorithms are not kept: %s", cm_error_message());
     c->path[0] = '\0';

@@ -15,7 +15,7 @@ static const unsigned char *candidate(const cm_autotuner *f, const candidates *c
 }
 
 static cm_status measure_one(const cm_autotuner *f, const void *which, float *milliseconds) {
-    CM_TRY(f->take(f->context, which));
+    CM_TRY(f->use(f->context, which));
     return f->measure(f->context, milliseconds);
 }
 
@@ -52,10 +52,10 @@ static cm_status hold_rounds(const cm_autotuner *f, const char *key, candidates 
     return cm_fail(CM_ERR_DEVICE, "%s: none of %d ways to compute it runs: %s", key, entered, last);
 }
 
-static bool take_kept(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) {
+static bool use_kept(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) {
     _Alignas(16) unsigned char kept[CM_AUTOTUNE_VALUE_BYTES];
     if (!cm_autotune_cache_find(cache, key, kept, f->size)) return false;
-    if (f->take(f->context, kept) == CM_OK) return true;
+    if (f->use(f->context, kept) == CM_OK) return true;
     cm_log(CM_WARNING, "%s is chosen again, its choice is of no use here: %s", key, cm_error_message());
     return false;
 }
@@ -69,12 +69,12 @@ static void log_times(const char *key, const candidates *c) {
     cm_log(CM_INFO, "%s: number %d is the fastest of these, in ms:%s", key, c->best, times);
 }
 
-cm_status cm_autotuner_take(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) {
+cm_status cm_autotuner_choose(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) {
     candidates c;
-    if (take_kept(f, cache, key)) return CM_OK;
+    if (use_kept(f, cache, key)) return CM_OK;
     CM_TRY(hold_rounds(f, key, &c));
     const void *best = candidate(f, &c, c.best);
     if (f->log) log_times(key, &c);
-    CM_TRY(f->take(f->context, best));
+    CM_TRY(f->use(f->context, best));
     return cm_autotune_cache_keep(cache, key, best, f->size);
 }

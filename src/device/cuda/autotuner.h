@@ -19,7 +19,7 @@ typedef struct cm_autotuner {
     bool log;   /* says what was measured */
     /* Writes the candidates of a round, at most CM_AUTOTUNER_ROOM, into candidates[count] of `size` bytes each. */
     cm_status (*enter)(void *context, int round, void *candidates, int *count);
-    cm_status (*take)(void *context, const void *candidate);  /* makes it the one that runs; it may fail */
+    cm_status (*use)(void *context, const void *candidate);   /* makes it the one that runs; it may fail */
     cm_status (*measure)(void *context, float *milliseconds); /* of the one that was taken; it may fail */
     /* NULL, or: do the results of the one that was measured agree with those of the first one that did (`first`: this
      * is it)? Who fails is out, with a line that says so. */
@@ -29,7 +29,7 @@ typedef struct cm_autotuner {
 /* Takes the candidate that is kept under the key. Where there is none, or where it can no longer be taken (a line says
  * so), the fastest of those that run is taken and kept. Errors: those of enter; where no candidate runs, what the last
  * of them said. */
-cm_status cm_autotuner_take(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) CM_MUST_USE;
+cm_status cm_autotuner_choose(const cm_autotuner *f, cm_autotune_cache *cache, const char *key) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 }
 
 /* What is kept on disk may be of a build with other candidates. */
-static cm_status take(void *context, const void *candidate) {
+static cm_status use(void *context, const void *candidate) {
     tuning *t = context;
     const int32_t number = *(const int32_t *)candidate;
     if (number < 0 || number >= t->count) return cm_fail(CM_ERR_INPUT, "there is no number %d", (int)number);
@@ -43,9 +43,9 @@ cm_status cm_cuda_candidates_choose(cm_cuda_stream *stream, cm_autotune_cache *c
                                     .rounds = 1,
                                     .log = stream->device->log_plans,
                                     .enter = enter,
-                                    .take = take,
+                                    .use = use,
                                     .measure = measure};
-    cm_status status = cm_autotuner_take(&autotuner, cache, key);
+    cm_status status = cm_autotuner_choose(&autotuner, cache, key);
     *winner = (int)t.taken;
     return status;
 }

@@ -11,7 +11,7 @@
  *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
- * cm_device (take, give, write, read, copy) waits for everything that runs on the device: it is for setting up, for
+ * cm_device (alloc, free, write, read, copy) waits for everything that runs on the device: it is for setting up, for
  * checkpoints and for tests. What happens in every step goes through a stream, in the stream's order, without waiting
  * for others.
  *
@@ -73,7 +73,7 @@ typedef struct cm_cuda_device {
      * capture is of its thread alone (CM_CU_CAPTURE_THREAD), so what else others do does not disturb it. */
     pthread_mutex_t quiet;
     bool log_plans;                           /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
-    size_t taken, peak;                       /* bytes of device memory through take, now and at most; under `quiet` */
+    size_t taken, peak;                       /* bytes of device memory through alloc, now and at most; under `quiet` */
     size_t context_bytes;                     /* what the context itself took when the device was opened */
     bool is_warm;                             /* it has been brought to its full speed (timing.h); atomic */
     int lost;                                 /* the result that made the context unusable, 0 if none; atomic */

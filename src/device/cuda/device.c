@@ -40,8 +40,8 @@ static cm_status fail_full(cm_cuda_device *device, size_t bytes, const char *wha
     return cm_fail(CM_ERR_MEMORY, "%s: cannot take %s of GPU memory, %s of %s are free", what, wanted, left, all);
 }
 
-static cm_status take_zeroed(cm_cuda_device *device, size_t bytes, const char *what, cm_cu_address *block) {
-    int result = device->driver->memory_take(block, bytes);
+static cm_status alloc_zeroed(cm_cuda_device *device, size_t bytes, const char *what, cm_cu_address *block) {
+    int result = device->driver->memory_alloc(block, bytes);
     if (result == CM_CU_OUT_OF_MEMORY) return fail_full(device, bytes, what);
     if (result != CM_CU_OK) return cm_cuda_result(device, result, what);
     device->taken += bytes;
@@ -51,28 +51,28 @@ static cm_status take_zeroed(cm_cuda_device *device, size_t bytes, const char *w
     return cm_cuda_result(device, result, what);
 }
 
-static void give_back(cm_cuda_device *device, cm_cu_address block, size_t bytes) {
-    int result = device->driver->memory_give(block); /* waits for the device */
+static void free_block(cm_cuda_device *device, cm_cu_address block, size_t bytes) {
+    int result = device->driver->memory_free(block); /* waits for the device */
     if (result != CM_CU_OK && !device->lost) cm_log(CM_WARNING, "GPU memory was not taken back: CUDA error %d", result);
     device->taken -= bytes;
 }
 
-static cm_status take(const cm_device *base, size_t bytes, const char *what, void **out) {
+static cm_status allocate(const cm_device *base, size_t bytes, const char *what, void **out) {
     cm_cuda_device *device = of(base);
     cm_cu_address block = 0;
     *out = NULL;
     CM_TRY(cm_cuda_quiet_begin(device, what));
-    cm_status status = take_zeroed(device, bytes, what, &block);
-    if (status != CM_OK && block) give_back(device, block, bytes);
+    cm_status status = alloc_zeroed(device, bytes, what, &block);
+    if (status != CM_OK && block) free_block(device, block, bytes);
     cm_cuda_quiet_end(device);
     if (status == CM_OK) *out = (void *)(uintptr_t)block;
     return status;
 }
 
-static void give(const cm_device *base, void *block, size_t bytes) {
+static void release(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_device *device = of(base);
     if (!block || cm_cuda_quiet_begin(device, "giving GPU memory back") != CM_OK) return;
-    give_back(device, address(block), bytes);
+    free_block(device, address(block), bytes);
     cm_cuda_quiet_end(device);
 }
 
@@ -129,7 +129,7 @@ static cm_status pin(const cm_device *base, size_t bytes, const char *what, void
     cm_cuda_device *device = of(base);
     *out = NULL;
     CM_TRY(cm_cuda_quiet_begin(device, what));
-    int result = device->driver->pinned_take(out, bytes, 0);
+    int result = device->driver->pinned_alloc(out, bytes, 0);
     cm_cuda_quiet_end(device);
     if (result == CM_CU_OUT_OF_MEMORY) {
         char wanted[16];
@@ -145,13 +145,13 @@ static void unpin(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_device *device = of(base);
     (void)bytes;
     if (!block || cm_cuda_quiet_begin(device, "giving pinned memory back") != CM_OK) return;
-    device->driver->pinned_give(block);
+    device->driver->pinned_free(block);
     cm_cuda_quiet_end(device);
 }
 
 static const cm_device functions = {.name = "cuda",
-                                    .take = take,
-                                    .give = give,
+                                    .alloc = allocate,
+                                    .free = release,
                                     .write = write_block,
                                     .read = read_block,
                                     .copy = copy_block,

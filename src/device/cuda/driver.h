@@ -90,10 +90,10 @@ enum {
     F(context_use, cuCtxSetCurrent, (cm_cu_context context))                                                           \
     F(context_wait, cuCtxSynchronize, (void))                                                                          \
     F(memory_info, cuMemGetInfo_v2, (size_t * available, size_t * total))                                              \
-    F(memory_take, cuMemAlloc_v2, (cm_cu_address * block, size_t bytes))                                               \
-    F(memory_give, cuMemFree_v2, (cm_cu_address block))                                                                \
-    F(pinned_take, cuMemHostAlloc, (void **block, size_t bytes, unsigned flags))                                       \
-    F(pinned_give, cuMemFreeHost, (void *block))                                                                       \
+    F(memory_alloc, cuMemAlloc_v2, (cm_cu_address * block, size_t bytes))                                              \
+    F(memory_free, cuMemFree_v2, (cm_cu_address block))                                                                \
+    F(pinned_alloc, cuMemHostAlloc, (void **block, size_t bytes, unsigned flags))                                      \
+    F(pinned_free, cuMemFreeHost, (void *block))                                                                       \
     F(zero, cuMemsetD8Async, (cm_cu_address to, unsigned char value, size_t bytes, cm_cu_stream stream))               \
     F(write, cuMemcpyHtoDAsync_v2, (cm_cu_address to, const void *host, size_t bytes, cm_cu_stream stream))            \
     F(read, cuMemcpyDtoHAsync_v2, (void *host, cm_cu_address from, size_t bytes, cm_cu_stream stream))                 \

@@ -99,8 +99,8 @@ static cm_status run_eagerly(const cm_cuda_key *key, cm_cuda_work work, void *co
 enum { TRIES = 3 };
 
 /* A capture has failed: the driver or a library refuses something in it (CM_ERR_DEVICE, CM_ERR_MEMORY), the work waits
- * for the device or takes memory of it (CM_ERR_STATE, of cm_cuda_quiet_begin), or another thread has disturbed it. That
- * costs time, but is no reason to end a run. What else a work ends with it would end with eagerly, too. */
+ * for the device or allocates memory of it (CM_ERR_STATE, of cm_cuda_quiet_begin), or another thread has disturbed it.
+ * That costs time, but is no reason to end a run. What else a work ends with it would end with eagerly, too. */
 static bool may_run_uncaptured(const cm_cuda_device *device, cm_status status) {
     const bool may = status == CM_ERR_DEVICE || status == CM_ERR_MEMORY || status == CM_ERR_STATE;
     return may && !__atomic_load_n(&device->lost, __ATOMIC_RELAXED);

@@ -26,29 +26,29 @@ void cm_cuda_stream_close(cm_cuda_stream *stream) {
         device->base.unpin(&device->base, stream->stage[i], stream->stage_bytes);
     }
     if (stream->handle) driver->stream_destroy(stream->handle);
-    device->base.give(&device->base, stream->workspace, stream->workspace_bytes);
+    device->base.free(&device->base, stream->workspace, stream->workspace_bytes);
     *stream = (cm_cuda_stream){0};
 }
 
-static cm_status take_workspace(cm_cuda_stream *stream, size_t bytes) {
+static cm_status alloc_workspace(cm_cuda_stream *stream, size_t bytes) {
     const cm_device *device = &stream->device->base;
-    CM_TRY(device->take(device, bytes, "workspace of a stream", &stream->workspace));
+    CM_TRY(device->alloc(device, bytes, "workspace of a stream", &stream->workspace));
     stream->workspace_bytes = bytes;
     return CM_OK;
 }
 
-/* The old one makes room for the new one; where that is too much there is one of the old size again. */
+/* The old one makes space for the new one; where that is too much there is one of the old size again. */
 cm_status cm_cuda_stream_reserve(cm_cuda_stream *stream, size_t bytes) {
     const cm_device *device = &stream->device->base;
     const size_t before = stream->workspace_bytes;
     if (bytes <= before) return CM_OK;
     CM_TRY(cm_cuda_stream_synchronize(stream)); /* what runs still uses it */
-    device->give(device, stream->workspace, before);
+    device->free(device, stream->workspace, before);
     stream->workspace = NULL, stream->workspace_bytes = 0;
     stream->generation++;
-    cm_status status = take_workspace(stream, cm_align(bytes));
+    cm_status status = alloc_workspace(stream, cm_align(bytes));
     if (status == CM_OK || before == 0) return status;
-    return take_workspace(stream, before) == CM_OK ? status : CM_ERR_MEMORY;
+    return alloc_workspace(stream, before) == CM_OK ? status : CM_ERR_MEMORY;
 }
 
 /* The next stage, taken if it is not there yet, free of the copy that last used it. */
@@ -142,7 +142,7 @@ static cm_status open_event(cm_cuda_event *event) {
     return CM_OK;
 }
 
-static cm_status take_event(cm_cuda_device *device, cm_cuda_event **out) {
+static cm_status create_event(cm_cuda_device *device, cm_cuda_event **out) {
     cm_cuda_event *made = NULL;
     CM_TRY(cm_alloc(&made, 1, sizeof *made, "an event of the GPU"));
     made->device = device;
@@ -154,7 +154,7 @@ static cm_status take_event(cm_cuda_device *device, cm_cuda_event **out) {
 
 cm_status cm_cuda_event_record(cm_cuda_event **event, cm_cuda_stream *stream) {
     CM_TRY(cm_cuda_enter(stream->device));
-    if (!*event) CM_TRY(take_event(stream->device, event));
+    if (!*event) CM_TRY(create_event(stream->device, event));
     CM_CU_TRY(stream->device, "recording an event", event_record((*event)->event, stream->handle));
     return CM_OK;
 }

@@ -29,7 +29,7 @@ struct cm_beat {
 };
 
 /* Ends the job: the others may be waiting for the lost rank for ever. */
-static void give_up(const cm_beat *b) {
+static void abort_job(const cm_beat *b) {
     cm_log(CM_ERROR, "rank %d on %s has not answered for %g s: all ranks end", b->before,
            b->host + (size_t)b->before * b->width, b->silence);
     MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
@@ -66,7 +66,7 @@ static void *beat_on(void *context) {
         }
         if (now - before > b->silence / 2.0) last = now; /* it was this process that stood still */
         before = now;
-        if (now - last > b->silence) give_up(b);
+        if (now - last > b->silence) abort_job(b);
     } while (goes_on(b));
     MPI_Cancel(&in);
     MPI_Wait(&in, MPI_STATUS_IGNORE);

@@ -90,7 +90,7 @@ enum { FEW_BYTES = 16384 }; /* of all ranks */
 /* Elements of a block: all have as many, but the last ones fewer. */
 static size_t block_of(const cm_comm *comm, size_t n) { return (n + (size_t)comm->size - 1) / (size_t)comm->size; }
 
-static cm_status take_part(context *c, size_t need) {
+static cm_status reserve_part(context *c, size_t need) {
     if (need <= c->part_bytes) return CM_OK;
     free(c->part);
     c->part = NULL, c->part_bytes = 0;
@@ -108,7 +108,7 @@ static cm_status plan(cm_comm *comm, size_t n, size_t width) {
         c->place[r] = (int)(first * width);
         c->count[r] = (int)((left < block ? left : block) * width);
     }
-    return take_part(c, need);
+    return reserve_part(c, need);
 }
 
 /* part[size, count of this rank] <- what every rank has of this rank's block. */
@@ -133,7 +133,7 @@ static cm_status share(cm_comm *comm, void *data) {
 
 static cm_status sum_few(cm_comm *comm, void *data, size_t n, size_t width, cm_tree_sum *add) {
     context *c = comm->context;
-    CM_TRY(take_part(c, n * width * (size_t)comm->size));
+    CM_TRY(reserve_part(c, n * width * (size_t)comm->size));
     CM_TRY(all_gather(comm, data, n * width, c->part));
     add(c->part, comm->size, n);
     memcpy(data, c->part, n * width);

@@ -39,7 +39,7 @@ static socklen_t write_name(int rank, struct sockaddr_un *name) {
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-static int take_name(int rank) {
+static int bind_name(int rank) {
     struct sockaddr_un name;
     const socklen_t length = write_name(rank, &name);
     const int file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -124,7 +124,7 @@ cm_status cm_join_begin(double timeout, cm_join **out) {
     CM_TRY(cm_alloc(&j, 1, sizeof *j, "the ranks' joining"));
     j->silence = cm_beat_silence(timeout);
     j->rank = rank, j->size = number_of("OMPI_COMM_WORLD_SIZE"), j->here = number_of("OMPI_COMM_WORLD_LOCAL_SIZE");
-    j->name = take_name(rank);
+    j->name = bind_name(rank);
     pthread_mutex_init(&j->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

@@ -1,4 +1,4 @@
-/* Streams in parallel give the bits of one stream alone, and a prepared call takes no memory. */
+/* Streams in parallel give the bits of one stream alone, and a prepared call allocates no memory. */
 #include <pthread.h>
 
 #include "backend/pair.h"

@@ -317,7 +317,7 @@ int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_ar
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
         if (pass->calls[calls].branch != 0 || add_call(&all, &pass->calls[calls])) continue;
-        cm_places_take_back(&all, steps, slots);
+        cm_places_undo(&all, steps, slots);
         break;
     }
     cm_places_lay_out(&all);

@@ -17,7 +17,7 @@ cm_row_step *cm_places_step(cm_row_places *all, cm_op op, int n) {
     return cm_places_last(all);
 }
 
-void cm_places_take_back(cm_row_places *all, int steps, int slots) {
+void cm_places_undo(cm_row_places *all, int steps, int slots) {
     all->args->steps = steps;
     all->slots = slots;
 }

@@ -11,7 +11,7 @@
  * it scatters to.
  *
  * A function that returns false has found rows for which no step can be made: the call that needs them is not part of
- * the pass, and what it has added is to be taken back (cm_places_take_back). */
+ * the pass, and what it has added is to be taken back (cm_places_undo). */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_PLACES_H
 #define CM_BACKEND_CUDA_FUSED_ROW_PLACES_H
 
@@ -51,7 +51,7 @@ typedef struct cm_row_places {
 cm_row_step *cm_places_step(cm_row_places *all, cm_op op, int n);
 cm_row_step *cm_places_last(cm_row_places *all);
 /* Leaves the first `steps` steps and `slots` slots. Nothing can be added to a pass afterwards. */
-void cm_places_take_back(cm_row_places *all, int steps, int slots);
+void cm_places_undo(cm_row_places *all, int steps, int slots);
 
 /* The step reads rows of t (float32, one for each of the pass), which may be columns of what another has left; an
  * absent t is none. */

@@ -125,7 +125,7 @@ static void tuning_close(tuning *t) {
     cm_buffer_destroy(&t->bias);
 }
 
-static cm_status tuning_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, int gap) {
+static cm_status tuning_alloc(cm_stream *stream, cm_buffer *buffer, size_t bytes, int gap) {
     return cm_buffer_create(buffer, stream->backend->device, bytes + (size_t)gap, "measuring a matrix product");
 }
 
@@ -135,10 +135,10 @@ static cm_status tuning_open(tuning *t) {
     size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
     size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
-    CM_TRY(tuning_take(stream, &t->a, a, p->a_gap));
-    CM_TRY(tuning_take(stream, &t->b, b, p->b_gap));
-    CM_TRY(tuning_take(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
-    CM_TRY(tuning_take(stream, &t->bias, (size_t)p->n * sizeof(float), 0));
+    CM_TRY(tuning_alloc(stream, &t->a, a, p->a_gap));
+    CM_TRY(tuning_alloc(stream, &t->b, b, p->b_gap));
+    CM_TRY(tuning_alloc(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
+    CM_TRY(tuning_alloc(stream, &t->bias, (size_t)p->n * sizeof(float), 0));
     t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap, (const float *)(const void *)t->bias.base,
                                 (float *)(void *)(t->c.base + p->c_gap)};
     CM_TRY(cm_autotune_check_fill(stream, t->a.base + p->a_gap, p->type, a / size));
@@ -162,7 +162,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
 }
 
 /* One that was kept by another library of the same version may be of no use to this one. */
-static cm_status take(void *context, const void *candidate) {
+static cm_status use(void *context, const void *candidate) {
     const tuning *t = context;
     cm_product_plan *plan = t->plan;
     cublasLtMatmulHeuristicResult_t needs = {.workspaceSize = 0};
@@ -214,7 +214,7 @@ static cm_status choose_or_know_better(cm_stream *stream, const cm_autotuner *au
     snprintf(none, sizeof none, "none for %.150s", key);
     if (has_end && cm_autotune_cache_find(cuda->autotune_cache, none, &known, sizeof known))
         return cm_fail(CM_ERR_DEVICE, "%s: no way to compute it was of use when they were measured", key);
-    cm_status status = cm_autotuner_take(autotuner, cuda->autotune_cache, key);
+    cm_status status = cm_autotuner_choose(autotuner, cuda->autotune_cache, key);
     if (status != CM_ERR_DEVICE || !has_end || __atomic_load_n(&cuda->device->lost, __ATOMIC_RELAXED)) return status;
     char why[256];
     snprintf(why, sizeof why, "%s", cm_error_message());
@@ -230,7 +230,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
                                     .rounds = 1,
                                     .log = cuda->device->log_plans,
                                     .enter = enter,
-                                    .take = take,
+                                    .use = use,
                                     .measure = measure,
                                     .agree = agree};
     char key[CM_AUTOTUNE_KEY_BYTES];

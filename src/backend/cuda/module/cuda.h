@@ -23,8 +23,8 @@
  * there.
  *
  * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches in
- * the order of its stream: no memory is taken, nothing is waited for, no host memory is read or written but the call
- * itself, because it may be under capture; its kernels get scalars and addresses by value. What a launch says goes
+ * the order of its stream: no memory is allocated, nothing is waited for, no host memory is read or written but the
+ * call itself, because it may be under capture; its kernels get scalars and addresses by value. What a launch says goes
  * through cm_ops_launched (CM_LAUNCH does it). Addresses in call->t may differ between runs, shapes may not.
  */
 #ifndef CM_BACKEND_CUDA_MODULE_CUDA_H

@@ -290,7 +290,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     return CM_OK;
 }
 
-static cm_status take(void *context, const void *candidate) {
+static cm_status use(void *context, const void *candidate) {
     tuning *t = context;
     cm_convolution_plan *plan = t->plan;
     plan->way = *(const way *)candidate;
@@ -343,14 +343,14 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
                                     .rounds = ROUNDS,
                                     .log = cuda->device->log_plans,
                                     .enter = enter,
-                                    .take = take,
+                                    .use = use,
                                     .measure = measure,
                                     .agree = agree};
     char key[CM_AUTOTUNE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u %d", (int)c->way, c->B, c->H, c->W,
              c->C, c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
              cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap), CM_LIBRARY_BYTES >> 20);
-    cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, key);
+    cm_status status = cm_autotuner_choose(&autotuner, cuda->autotune_cache, key);
     tuning_close(&t);
     return status;
 }

@@ -14,7 +14,7 @@ enum {
     TENSOR_CORES = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE
 };
 
-static bool may_take(const cm_dnn_graph *g, const cm_dnn_engine *engine) {
+static bool is_supported(const cm_dnn_graph *g, const cm_dnn_engine *engine) {
     const unsigned refused = LESS_EXACT | NOT_FIXED | (g->convolution.type == CM_F32 ? TENSOR_CORES : 0) |
                              (cm_convolution_is_small(&g->convolution) ? CM_DNN_COMPILED : 0);
     return (engine->notes & refused) == 0;
@@ -101,7 +101,7 @@ static cm_status find_engines(const cm_dnn_graph *g, cm_dnn_parts *own, bool fal
         cm_status status = look_at(&own_of_it, configurations[i], &out[*count], &whole);
         cm_dnn_free(&own_of_it);
         CM_TRY(status);
-        *count += whole && may_take(g, &out[*count]);
+        *count += whole && is_supported(g, &out[*count]);
     }
     return CM_OK;
 }

@@ -102,7 +102,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     return CM_OK;
 }
 
-static cm_status take(void *context, const void *candidate) {
+static cm_status use(void *context, const void *candidate) {
     tuning *t = context;
     t->way = *(const way *)candidate;
     if (!t->way.is_whole) return CM_OK;
@@ -147,10 +147,10 @@ static cm_status choose(tuning *t) {
                                     .rounds = 1,
                                     .log = cuda->device->log_plans,
                                     .enter = enter,
-                                    .take = take,
+                                    .use = use,
                                     .measure = measure,
                                     .agree = agree};
-    cm_status status = cm_autotuner_take(&autotuner, cuda->autotune_cache, t->plan->key);
+    cm_status status = cm_autotuner_choose(&autotuner, cuda->autotune_cache, t->plan->key);
     cm_autotune_check_free(&t->results);
     return status;
 }

@@ -4,8 +4,8 @@
  * in the tests on the CPU (tests/backend/cuda/cuda_cpu.c). Matrix products and convolutions are behind product.h and
  * convolution.h in the same way.
  *
- * cm_cuda_<op> launches only: it takes no memory, waits for nothing and reads no memory of the device; it may be under
- * capture. What it needs of workspace, cm_cuda_<op>_workspace bytes, has been reserved before it was prepared.
+ * cm_cuda_<op> launches only: it allocates no memory, waits for nothing and reads no memory of the device; it may be
+ * under capture. What it needs of workspace, cm_cuda_<op>_workspace bytes, has been reserved before it was prepared.
  * Addresses may differ from run to run. An action or a row number out of range makes NaN (shape.h). */
 #ifndef CM_BACKEND_CUDA_OPS_OPS_H
 #define CM_BACKEND_CUDA_OPS_OPS_H

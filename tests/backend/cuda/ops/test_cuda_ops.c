@@ -222,7 +222,7 @@ static int launches_to_renew(float *parameters) {
     return cuda_cpu_launches - before;
 }
 
-static void take_step(float *parameters, float *momentum, float *gradient, int first, int count) {
+static void optimizer_step(float *parameters, float *momentum, float *gradient, int first, int count) {
     cm_call step = {.op = CM_OP_sgd_step, .attr = {.learning_rate = 0.5, .gradient_scale = 1.0}};
     float *const tensors[3] = {parameters, momentum, gradient};
     for (int t = 0; t < 3; t++) step.t[t] = cm_tensor_1d(tensors[t] + first, CM_F32, count);
@@ -234,13 +234,13 @@ START_TEST(copies_that_an_optimizer_step_has_renewed_are_not_renewed_again) {
     int32_t action = 0;
     prepare_layer(CM_BF16, parameters, x, y, &action);
     ck_assert_int_eq(launches_to_renew(parameters), 1);
-    take_step(parameters, momentum, gradient, 0, PARAMETERS);
+    optimizer_step(parameters, momentum, gradient, 0, PARAMETERS);
     ck_assert_int_eq(launches_to_renew(parameters), 0);
     ck_assert_int_eq(launches_to_renew(parameters), 1); /* who asks for it without a step has changed something */
-    take_step(parameters, momentum, gradient, 0, SPLIT);
-    take_step(parameters, momentum, gradient, SPLIT, PARAMETERS - SPLIT);
+    optimizer_step(parameters, momentum, gradient, 0, SPLIT);
+    optimizer_step(parameters, momentum, gradient, SPLIT, PARAMETERS - SPLIT);
     ck_assert_int_eq(launches_to_renew(parameters), 0);
-    take_step(parameters, momentum, gradient, 0, SPLIT);
+    optimizer_step(parameters, momentum, gradient, 0, SPLIT);
     ck_assert_int_eq(launches_to_renew(parameters), 1);
 }
 END_TEST
