@@ -162,7 +162,7 @@ static cm_status search(void *context, int task, int worker) {
                             .legal = r->config.has_mask ? l->legal : NULL,
                             .keys = l->keys,
                             .steps = l->steps,
-                            .is_quiet = !r->config.with_noise};
+                            .without_noise = !r->config.with_noise};
     const cm_search_result result = {.action_weights = l->weights};
     CM_TRY(cm_planner_run(l->planner, &roots, &result));
     for (int i = 0; i < count; i++) {

@@ -18,9 +18,9 @@ typedef struct watch {
     const cm_arguments *arguments;
     cm_game *game;
     cm_view view;
-    double delay;  /* seconds between moves */
-    bool is_quiet; /* only the results */
-    int lines;     /* of the last picture that stands on the terminal */
+    double delay;       /* seconds between moves */
+    bool without_noise; /* only the results */
+    int lines;          /* of the last picture that stands on the terminal */
 } watch;
 
 static void wait_for(double seconds) {
@@ -41,7 +41,7 @@ static int rows_of(const cm_text *picture, int columns) {
 /* On a terminal a picture takes the place of the last one, if that is still in sight. */
 static void show(watch *w, const cm_text *note) {
     cm_text out = {0};
-    if (w->is_quiet) return;
+    if (w->without_noise) return;
     cm_game_draw(w->game, &w->view, -1, note, &out);
     if (w->view.tty && w->lines > 0 && w->lines < w->view.rows) printf("\033[%dA\033[J", w->lines);
     fputs(out.bytes, stdout);
@@ -112,14 +112,14 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
 }
 
 static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t seed) {
-    watch w = {.arguments = arguments, .game = game, .is_quiet = cm_argument_is_set(arguments, "--quiet")};
+    watch w = {.arguments = arguments, .game = game, .without_noise = cm_argument_is_set(arguments, "--quiet")};
     int64_t episodes = 1;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     w.view = cm_view_of_stdout(arguments);
     if (game->env->spec.players == 1) game->note_width = widest_line(game);
-    w.delay = !w.view.tty || w.is_quiet ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
+    w.delay = !w.view.tty || w.without_noise ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
     CM_TRY(cm_argument_seconds(arguments, "--delay", &w.delay));
-    if (!game->analyser && !w.is_quiet) printf("moves are random: --run DIR takes the agent of a run\n");
+    if (!game->analyser && !w.without_noise) printf("moves are random: --run DIR takes the agent of a run\n");
     cm_interrupt_catch();
     cm_status status = CM_OK;
     for (int64_t i = 0; i < episodes && status == CM_OK; i++) status = watch_game(&w, i, (uint64_t)(seed + i));
@@ -175,8 +175,8 @@ static cm_status seat_two(const cm_arguments *arguments, const cm_env_spec *spec
 /* Two players: a person plays, unless only results are wanted; one: the agent is watched. */
 static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
     const cm_env_spec *spec = &game->env->spec;
-    bool is_quiet = cm_argument_is_set(arguments, "--quiet");
-    int human = spec->players == 2 && !is_quiet ? HUMAN_FIRST : HUMAN_NONE;
+    bool without_noise = cm_argument_is_set(arguments, "--quiet");
+    int human = spec->players == 2 && !without_noise ? HUMAN_FIRST : HUMAN_NONE;
     cm_mover *mover = game->mover;
     CM_TRY(cm_argument_choice(arguments, "--human", "first|second|only|none", &human));
     mover[0] = mover[1] = game->analyser ? CM_MOVER_AGENT : CM_MOVER_RANDOM;
@@ -184,7 +184,7 @@ static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
     if (!game->analyser && (mover[0] == CM_MOVER_AGENT || mover[1] == CM_MOVER_AGENT)) {
         return cm_fail(CM_ERR_INPUT, "--opponent agent: needs the weights of a run: --run DIR");
     }
-    if (is_quiet && (mover[0] == CM_MOVER_HUMAN || mover[1] == CM_MOVER_HUMAN)) {
+    if (without_noise && (mover[0] == CM_MOVER_HUMAN || mover[1] == CM_MOVER_HUMAN)) {
         return cm_fail(CM_ERR_INPUT, "--quiet: a person needs to see the board; leave it out, or say --human none");
     }
     return CM_OK;

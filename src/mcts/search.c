@@ -87,7 +87,7 @@ cm_status cm_search_check_roots(const cm_tree *tree, const cm_roots *roots) {
     }
     bool gumbel = params->root_rule == CM_RULE_GUMBEL;
     bool noisy = gumbel ? params->gumbel_scale > 0.0f : params->dirichlet_fraction > 0.0f;
-    if (noisy && !roots->is_quiet && !roots->noise && !roots->keys) {
+    if (noisy && !roots->without_noise && !roots->noise && !roots->keys) {
         return cm_fail(CM_ERR_INPUT, "search: root noise is on: give `keys` or `noise`, or set %s to 0",
                        gumbel ? "gumbel_scale" : "dirichlet_fraction");
     }
@@ -115,7 +115,7 @@ static cm_status check_run(const cm_search *search, const cm_model *model, const
 }
 
 float cm_search_noise_share(const cm_tree *tree, const cm_roots *roots) {
-    if (roots->is_quiet) return 0.0f;
+    if (roots->without_noise) return 0.0f;
     return tree->params.root_rule == CM_RULE_GUMBEL ? tree->params.gumbel_scale : tree->params.dirichlet_fraction;
 }
 

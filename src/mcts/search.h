@@ -27,7 +27,7 @@ typedef struct cm_roots {
     const cm_key *keys;       /* [n]    random key of each root (of its environment); NULL: nothing is random    */
     const uint64_t *steps;    /* [n]    step of the environment: its noise differs from step to step; NULL: 0    */
     const float *noise;       /* [n, A] Dirichlet (PUCT) or standard Gumbel noise; NULL: drawn from the keys     */
-    bool is_quiet;            /* no root noise in this run, whatever the parameters say (evaluation)             */
+    bool without_noise;       /* no root noise in this run, whatever the parameters say (evaluation)             */
     bool is_kept;             /* goes on with the sub-trees of cm_search_keep; count as in the last run          */
     const float *temperature; /* [n]    NULL: params.temperature                                                 */
 } cm_roots;

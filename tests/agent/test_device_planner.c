@@ -96,8 +96,8 @@ static const struct {
              {CM_POLICY_GUMBEL_MUZERO, 3, 0, 0}, {CM_POLICY_GUMBEL_MUZERO, 40, 2, 0}, {CM_POLICY_MUZERO, 40, 0, 6},
              {CM_POLICY_MUZERO, 7, 0, 1},        {CM_POLICY_GUMBEL_MUZERO, 40, 0, 12}};
 
-/* With noise and masks; then quiet, with fewer roots and without masks, what is left over of the run before in the
- * other rows; then with noise of its own. */
+/* With noise and masks; then without noise, with fewer roots and without masks, what is left over of the run before in
+ * the other rows; then with noise of its own. */
 START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
     const int actions = kinds[_i].actions, draws = kinds[_i].draws;
     static side near, far;
@@ -117,7 +117,7 @@ START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
     }
     const cm_roots runs[] = {
         {.count = ROWS, .legal = legal, .keys = keys, .steps = steps, .temperature = temperature},
-        {.count = ROWS - 4, .is_quiet = true},
+        {.count = ROWS - 4, .without_noise = true},
         {.count = 3, .legal = legal, .keys = keys + 2},
     };
     for (uint64_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -148,8 +148,8 @@ START_TEST(observations_are_sent_from_where_they_are_written) {
     cm_far_state.is_late = true;
     for (uint64_t i = 0; i < 3; i++) {
         const size_t noted = cm_far_state.noted;
-        run_side(&near, &(cm_roots){.count = ROWS, .is_quiet = true}, i);
-        run_side(&far, &(cm_roots){.count = ROWS, .is_quiet = true}, i);
+        run_side(&near, &(cm_roots){.count = ROWS, .without_noise = true}, i);
+        run_side(&far, &(cm_roots){.count = ROWS, .without_noise = true}, i);
         ck_assert_uint_eq(cm_far_state.noted, noted + 2);
         ck_assert_mem_eq(cm_far_state.notes + noted, ">=", 2);
         assert_same(&near, &far, ROWS, 4);

@@ -72,12 +72,12 @@ static void expect_same_policies(const scene *s, const cm_batch *a, const cm_bat
     ck_assert_int_eq(memcmp(a->target_policy, b->target_policy, policy_bytes(s)) == 0, same);
 }
 
-#define QUIET "exploration_fraction=0 num_simulations=8 "
+#define NO_NOISE "exploration_fraction=0 num_simulations=8 "
 static const char *const tasks[] = {
-    QUIET "env_name=CartPole-v1",
-    QUIET "env_name=tictactoe",
+    NO_NOISE "env_name=CartPole-v1",
+    NO_NOISE "env_name=tictactoe",
     "env_name=tictactoe policy=gumbel_muzero gumbel_scale=0 num_simulations=8",
-    QUIET "env_name=2048 policy=stochastic_muzero",
+    NO_NOISE "env_name=2048 policy=stochastic_muzero",
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
@@ -137,14 +137,14 @@ END_TEST
 START_TEST(noise_is_that_of_the_row_and_the_update) {
     scene s;
     open_scene(&s, "env_name=tictactoe num_simulations=8", 0.0);
-    const cm_reanalyser_config noisy = config_of(&s, 1.0, true, 2), quiet = config_of(&s, 1.0, false, 2);
+    const cm_reanalyser_config noisy = config_of(&s, 1.0, true, 2), silent = config_of(&s, 1.0, false, 2);
     cm_batch *one = draw(&s, 3), *again = draw(&s, 3), *later = draw(&s, 3);
     later->update = 4;
     open_reanalyser(&noisy);
     reanalyse(one), reanalyse(later), reanalyse(again);
     expect_same_policies(&s, one, again, true);
     expect_same_policies(&s, one, later, false);
-    open_reanalyser(&quiet);
+    open_reanalyser(&silent);
     reanalyse(again), reanalyse(later);
     expect_same_policies(&s, one, again, false);
     expect_same_policies(&s, again, later, true);

@@ -89,7 +89,7 @@ END_TEST
 
 /* Of either policy, with noise at the root and without. */
 START_TEST(only_what_may_be_played_is_drawn) {
-    const bool quiet = _i / 2;
+    const bool without_noise = _i / 2;
     static answer a;
     uint8_t legal[ROWS * A];
     cm_key keys[ROWS];
@@ -97,7 +97,7 @@ START_TEST(only_what_may_be_played_is_drawn) {
     cm_planner *planner = open_planner(_i % 2 ? CM_POLICY_GUMBEL_MUZERO : CM_POLICY_MUZERO, ROWS, K);
     make_keys(keys);
     for (int i = 0; i < ROWS * A; i++) legal[i] = i % A % (1 + i / A) == i / A % 2; /* never all; two at least */
-    const cm_roots roots = {.count = ROWS, .keys = keys, .legal = legal, .is_quiet = quiet};
+    const cm_roots roots = {.count = ROWS, .keys = keys, .legal = legal, .without_noise = without_noise};
     search(planner, &roots, 0, &a);
     for (int b = 0; b < ROWS; b++) {
         int visits = 0, drawn = 0;
@@ -107,7 +107,8 @@ START_TEST(only_what_may_be_played_is_drawn) {
             drawn += a.prior[i] > 0.0f;
             ck_assert(legal[i] || (a.visits[i] == 0 && a.weights[i] == 0.0f && a.prior[i] == 0.0f));
             ck_assert(a.visits[i] == 0 || a.prior[i] > 0.0f);
-            if (quiet) ck_assert_float_eq_tol(a.prior[i] * K, roundf(a.prior[i] * K), 1e-4f); /* shares of the draws */
+            if (without_noise)
+                ck_assert_float_eq_tol(a.prior[i] * K, roundf(a.prior[i] * K), 1e-4f); /* shares of the draws */
         }
         ck_assert_int_eq(visits, SIMULATIONS);
         ck_assert(drawn >= 1 && drawn <= K);
@@ -147,22 +148,22 @@ END_TEST
 
 /* Other steps and other keys draw other actions; without keys a position always has the same. */
 START_TEST(draws_follow_from_key_and_step) {
-    static answer first, again, later, quiet, silent;
+    static answer first, again, later, greedy, silent;
     cm_key keys[ROWS];
     uint64_t steps[ROWS] = {0};
     open_network(false);
     make_keys(keys);
     cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K);
     search(planner, &(cm_roots){.count = ROWS, .keys = keys, .steps = steps}, 0, &first);
-    search(planner, &(cm_roots){.count = ROWS, .is_quiet = true}, 0, &quiet);
+    search(planner, &(cm_roots){.count = ROWS, .without_noise = true}, 0, &greedy);
     search(planner, &(cm_roots){.count = ROWS, .keys = keys, .steps = steps}, 0, &again);
     for (int b = 0; b < ROWS; b++) steps[b] = 1;
     search(planner, &(cm_roots){.count = ROWS, .keys = keys, .steps = steps}, 0, &later);
-    search(planner, &(cm_roots){.count = ROWS, .is_quiet = true}, 0, &silent);
+    search(planner, &(cm_roots){.count = ROWS, .without_noise = true}, 0, &silent);
     ck_assert_mem_eq(&first, &again, sizeof first);
-    ck_assert_mem_eq(&quiet, &silent, sizeof quiet);
+    ck_assert_mem_eq(&greedy, &silent, sizeof greedy);
     ck_assert(memcmp(first.prior, later.prior, sizeof first.prior) != 0);
-    ck_assert(memcmp(first.prior, quiet.prior, sizeof first.prior) != 0);
+    ck_assert(memcmp(first.prior, greedy.prior, sizeof first.prior) != 0);
     cm_planner_destroy(planner);
     close_network();
 }
@@ -174,9 +175,9 @@ START_TEST(without_keys_each_position_has_draws_of_its_own) {
     int drawn = 0;
     open_network(true);
     cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K), *single = open_planner(CM_POLICY_MUZERO, 1, K);
-    search(planner, &(cm_roots){.count = ROWS, .is_quiet = true}, 0, &together);
+    search(planner, &(cm_roots){.count = ROWS, .without_noise = true}, 0, &together);
     for (int b = 0; b < ROWS; b++) {
-        search(single, &(cm_roots){.count = 1, .is_quiet = true}, b, &alone);
+        search(single, &(cm_roots){.count = 1, .without_noise = true}, b, &alone);
         ck_assert_mem_eq(alone.prior, together.prior + b * A, A * sizeof(float));
         ck_assert_mem_eq(alone.visits, together.visits + b * A, A * sizeof(int32_t));
     }
@@ -199,7 +200,8 @@ START_TEST(given_noise_and_kept_trees_are_refused) {
     cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K);
     ck_assert_int_eq(cm_planner_run(planner, &(cm_roots){.count = ROWS, .noise = noise}, &nothing), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "take no given noise"));
-    ck_assert_int_eq(cm_planner_run(planner, &(cm_roots){.count = ROWS + 1, .is_quiet = true}, &nothing), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_planner_run(planner, &(cm_roots){.count = ROWS + 1, .without_noise = true}, &nothing),
+                     CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "made for 1 to 7 roots, got 8"));
     cm_planner_destroy(planner);
     close_network();

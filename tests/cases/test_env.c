@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cases/env.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "support/main.h"
 
 #define FOLDER CM_TEST_CASES "/environments"

@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "env/python.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/vector.h"
 #include "support/folder.h"
 #include "support/main.h"

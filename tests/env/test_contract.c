@@ -6,7 +6,7 @@
 
 #include "core/rng.h"
 #include "env/env.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "support/main.h"
 
 enum { NAMES = 64, BOARD_LIMIT = 4096 };

@@ -9,7 +9,7 @@
 #include "env/cartpole.h"
 #include "env/env.h"
 #include "env/maths.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "support/main.h"
 
 START_TEST(pcg64_gives_the_numbers_of_numpy) {

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "../../docs/examples/environment_corridor.c"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/vector.h"
 #include "support/main.h"
 

@@ -11,7 +11,7 @@
 #include "env/go.h"
 #include "env/hex.h"
 #include "env/othello.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/tictactoe.h"
 #include "support/main.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/file.h"
 #include "env/env.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "run/configuration.h"
 #include "support/folder.h"
 #include "support/main.h"

@@ -5,7 +5,7 @@
 #include "env/env.h"
 #include "env/glide.h"
 #include "env/vector.h"
-#include "quiet_check.h"
+#include "silent_check.h"
 #include "support/main.h"
 
 enum { E = 300 }; /* more instances than are stepped at once */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/solved.h"
 #include "env/solver.h"
 #include "support/folder.h"

@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "env/connect4.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/solver.h"
 #include "support/alarm.h"
 #include "support/main.h"

@@ -6,7 +6,7 @@
 #include "env/go.h"
 #include "env/hex.h"
 #include "env/moves.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "env/vector.h"
 #include "support/main.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
-#include "env/quiet_check.h"
+#include "env/silent_check.h"
 #include "support/main.h"
 
 typedef enum fault {

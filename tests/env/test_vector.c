@@ -7,8 +7,8 @@
 
 #include "core/pool.h"
 #include "core/rng.h"
-#include "env/quiet_check.h"
 #include "env/seeding.h"
+#include "env/silent_check.h"
 #include "env/vector.h"
 #include "support/main.h"
 

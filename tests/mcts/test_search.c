@@ -188,7 +188,7 @@ START_TEST(noise_differs_from_step_to_step_and_from_key_to_key) {
             different += memcmp(first, s.weights, sizeof first) != 0;
         }
         ck_assert_int_ge(different, 15);
-        roots.is_quiet = true;
+        roots.without_noise = true;
         session_run(&s, (const int32_t[]){5}, &roots);
         memcpy(first, s.weights, sizeof first);
         in.steps[0] = 77;
@@ -229,7 +229,7 @@ START_TEST(actions_are_sampled_in_proportion_to_action_probs) {
     int counts[3] = {0}, draws = 4000;
     for (int i = 0; i < draws; i++) {
         cm_key key = cm_key_make(3, CM_RNG_TEST, (uint64_t)i);
-        session_run(&s, (const int32_t[]){5}, &(cm_roots){.count = 1, .keys = &key, .is_quiet = true});
+        session_run(&s, (const int32_t[]){5}, &(cm_roots){.count = 1, .keys = &key, .without_noise = true});
         counts[s.action[0]]++;
     }
     for (int a = 0; a < 3; a++) {

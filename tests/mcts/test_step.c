@@ -63,7 +63,7 @@ static void same_trees(const session *a, const session *b, const char *what) {
     ck_assert_mem_eq(a->value, b->value, ROOTS * sizeof(float));
 }
 
-static void compare_steps(const cm_step *step, const cm_search_params *params, const model *m, bool is_quiet,
+static void compare_steps(const cm_step *step, const cm_search_params *params, const model *m, bool without_noise,
                           const char *what) {
     static session reference, other;
     int32_t states[ROOTS];
@@ -74,7 +74,7 @@ static void compare_steps(const cm_step *step, const cm_search_params *params, c
         keys[b] = cm_key_make(22, CM_RNG_TEST, (uint64_t)b);
     }
     for (int i = 0; i < ROOTS * m->table.num_actions; i++) legal[i] = i % 3 != 1 || i % m->table.num_actions == 0;
-    cm_roots roots = {.count = ROOTS, .keys = keys, .legal = legal, .is_quiet = is_quiet};
+    cm_roots roots = {.count = ROOTS, .keys = keys, .legal = legal, .without_noise = without_noise};
     session_open(&reference, &m->table, params, ROOTS);
     session_open(&other, &m->table, params, ROOTS);
     reference.search->step = &cm_step_scalar;
@@ -180,7 +180,8 @@ START_TEST(overflow_is_survived) {
             cm_search_result none = {0};
             session_open(&s, &m.table, &params, ROOTS);
             s.tabular.root_states = states;
-            cm_status status = cm_search_run(s.search, &s.model, &(cm_roots){.count = ROOTS, .is_quiet = true}, &none);
+            cm_status status =
+                cm_search_run(s.search, &s.model, &(cm_roots){.count = ROOTS, .without_noise = true}, &none);
             ck_assert(status == CM_OK || status == CM_ERR_NOT_FINITE);
             session_close(&s);
         }

@@ -71,12 +71,12 @@ typedef struct cm_cuda_device {
     /* Held while a graph is captured, and while the whole device is waited for, or by the driver may be (memory taken
      * and given back, graphs given back, code that a library loads and unloads): CUDA allows them not at once. The
      * capture is of its thread alone (CM_CU_CAPTURE_THREAD), so what else others do does not disturb it. */
-    pthread_mutex_t quiet;
-    bool log_plans;                           /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
-    size_t taken, peak;                       /* bytes of device memory through alloc, now and at most; under `quiet` */
-    size_t context_bytes;                     /* what the context itself took when the device was opened */
-    bool is_warm;                             /* it has been brought to its full speed (timing.h); atomic */
-    int lost;                                 /* the result that made the context unusable, 0 if none; atomic */
+    pthread_mutex_t capture_lock;
+    bool log_plans;       /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
+    size_t taken, peak;   /* bytes of device memory through alloc, now and at most; under `capture_lock` */
+    size_t context_bytes; /* what the context itself took when the device was opened */
+    bool is_warm;         /* it has been brought to its full speed (timing.h); atomic */
+    int lost;             /* the result that made the context unusable, 0 if none; atomic */
     uint64_t graphs_launched, nodes_launched; /* so far, nodes of all these graphs together; atomic */
 } cm_cuda_device;
 
@@ -91,8 +91,8 @@ cm_status cm_cuda_enter(const cm_cuda_device *device) CM_MUST_USE;
 
 /* Begins and ends what waits for the whole device, as libraries may where they open, close and measure, or captures; a
  * thread that captures is refused a second one (CM_ERR_STATE). */
-cm_status cm_cuda_quiet_begin(cm_cuda_device *device, const char *what) CM_MUST_USE;
-void cm_cuda_quiet_end(cm_cuda_device *device);
+cm_status cm_cuda_capture_lock(cm_cuda_device *device, const char *what) CM_MUST_USE;
+void cm_cuda_capture_unlock(cm_cuda_device *device);
 
 /* Waits for all that runs on it. Not while this thread captures a graph (CM_ERR_STATE). */
 cm_status cm_cuda_wait(cm_cuda_device *device) CM_MUST_USE;

@@ -8,19 +8,19 @@
 #include "core/memory.h"
 #include "device/cuda/internal.h"
 
-cm_status cm_cuda_quiet_begin(cm_cuda_device *device, const char *what) {
+cm_status cm_cuda_capture_lock(cm_cuda_device *device, const char *what) {
     CM_TRY(cm_cuda_enter(device));
-    if (pthread_mutex_lock(&device->quiet) == 0) return CM_OK;
+    if (pthread_mutex_lock(&device->capture_lock) == 0) return CM_OK;
     return cm_fail(CM_ERR_STATE, "%s: not while this thread captures a graph", what);
 }
 
-void cm_cuda_quiet_end(cm_cuda_device *device) { pthread_mutex_unlock(&device->quiet); }
+void cm_cuda_capture_unlock(cm_cuda_device *device) { pthread_mutex_unlock(&device->capture_lock); }
 
 cm_status cm_cuda_wait(cm_cuda_device *device) {
     static const char what[] = "waiting for the GPU";
-    CM_TRY(cm_cuda_quiet_begin(device, what));
+    CM_TRY(cm_cuda_capture_lock(device, what));
     int result = device->driver->context_wait();
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     return cm_cuda_result(device, result, what);
 }
 
@@ -61,33 +61,33 @@ static cm_status allocate(const cm_device *base, size_t bytes, const char *what,
     cm_cuda_device *device = of(base);
     cm_cu_address block = 0;
     *out = NULL;
-    CM_TRY(cm_cuda_quiet_begin(device, what));
+    CM_TRY(cm_cuda_capture_lock(device, what));
     cm_status status = alloc_zeroed(device, bytes, what, &block);
     if (status != CM_OK && block) free_block(device, block, bytes);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     if (status == CM_OK) *out = (void *)(uintptr_t)block;
     return status;
 }
 
 static void release(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_device *device = of(base);
-    if (!block || cm_cuda_quiet_begin(device, "giving GPU memory back") != CM_OK) return;
+    if (!block || cm_cuda_capture_lock(device, "giving GPU memory back") != CM_OK) return;
     free_block(device, address(block), bytes);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
 }
 
 /* Begins a copy that is ordered behind all that runs on the device. */
 static cm_status begin_copy(cm_cuda_device *device, const char *what) {
-    CM_TRY(cm_cuda_quiet_begin(device, what));
+    CM_TRY(cm_cuda_capture_lock(device, what));
     int result = device->driver->context_wait();
     if (result == CM_CU_OK) return CM_OK;
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     return cm_cuda_result(device, result, what);
 }
 
 static cm_status end_copy(cm_cuda_device *device, int result, const char *what) {
     if (result == CM_CU_OK) result = device->driver->stream_wait(device->copies);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     return cm_cuda_result(device, result, what);
 }
 
@@ -117,20 +117,20 @@ static cm_status copy_block(const cm_device *base, void *to, const void *from, s
 
 static cm_status say_memory(const cm_device *base, cm_device_memory *out) {
     cm_cuda_device *device = of(base);
-    CM_TRY(cm_cuda_quiet_begin(device, "memory of the GPU"));
+    CM_TRY(cm_cuda_capture_lock(device, "memory of the GPU"));
     int result = device->driver->memory_info(&out->available, &out->total);
     out->taken = device->taken;
     out->peak = device->peak;
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     return cm_cuda_result(device, result, "memory of the GPU");
 }
 
 static cm_status pin(const cm_device *base, size_t bytes, const char *what, void **out) {
     cm_cuda_device *device = of(base);
     *out = NULL;
-    CM_TRY(cm_cuda_quiet_begin(device, what));
+    CM_TRY(cm_cuda_capture_lock(device, what));
     int result = device->driver->pinned_alloc(out, bytes, 0);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     if (result == CM_CU_OUT_OF_MEMORY) {
         char wanted[16];
         cm_format_bytes((double)bytes, wanted);
@@ -144,9 +144,9 @@ static cm_status pin(const cm_device *base, size_t bytes, const char *what, void
 static void unpin(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_device *device = of(base);
     (void)bytes;
-    if (!block || cm_cuda_quiet_begin(device, "giving pinned memory back") != CM_OK) return;
+    if (!block || cm_cuda_capture_lock(device, "giving pinned memory back") != CM_OK) return;
     device->driver->pinned_free(block);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
 }
 
 static const cm_device functions = {.name = "cuda",
@@ -194,7 +194,7 @@ cm_status cm_cuda_open(const cm_cuda_driver *driver, int ordinal, const cm_cuda_
     device->properties = properties;
     device->ordinal = ordinal;
     device->log_plans = cm_log_plans();
-    cm_status status = init_lock(&device->quiet);
+    cm_status status = init_lock(&device->capture_lock);
     if (status != CM_OK) {
         free(device);
         return status;
@@ -214,6 +214,6 @@ void cm_cuda_close(cm_cuda_device *device) {
     const cm_cuda_driver *driver = device->driver;
     if (device->copies && driver->context_use(device->context) == CM_CU_OK) driver->stream_destroy(device->copies);
     if (device->context) driver->context_release(device->handle);
-    pthread_mutex_destroy(&device->quiet);
+    pthread_mutex_destroy(&device->capture_lock);
     free(device);
 }

@@ -57,7 +57,7 @@ static cm_status count_nodes(cm_cuda_graph *graph, cm_cu_graph captured) {
     return CM_OK;
 }
 
-/* One capture with all that follows from it; under `quiet`. */
+/* One capture with all that follows from it; under `capture_lock`. */
 static cm_status capture(cm_cuda_stream *stream, cm_cuda_graph *graph, cm_cuda_work work, void *context,
                          const char **how) {
     cm_cu_graph captured = NULL;
@@ -72,12 +72,12 @@ static cm_status capture(cm_cuda_stream *stream, cm_cuda_graph *graph, cm_cuda_w
     return CM_OK;
 }
 
-static cm_status capture_quietly(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
-                                 cm_cuda_graph *graph, const char *why) {
+static cm_status capture_locked(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
+                                cm_cuda_graph *graph, const char *why) {
     const char *how = "";
-    CM_TRY(cm_cuda_quiet_begin(stream->device, "capturing a graph"));
+    CM_TRY(cm_cuda_capture_lock(stream->device, "capturing a graph"));
     cm_status status = capture(stream, graph, work, context, &how);
-    cm_cuda_quiet_end(stream->device);
+    cm_cuda_capture_unlock(stream->device);
     if (status != CM_OK) return cm_fail_in(status, "graph \"%s\"", key->name);
     if (stream->device->log_plans && !key->passing) {
         cm_log(CM_INFO, "graph \"%s\": %zu launches captured (%s), %s", key->name, graph->counts.nodes, why, how);
@@ -99,7 +99,7 @@ static cm_status run_eagerly(const cm_cuda_key *key, cm_cuda_work work, void *co
 enum { TRIES = 3 };
 
 /* A capture has failed: the driver or a library refuses something in it (CM_ERR_DEVICE, CM_ERR_MEMORY), the work waits
- * for the device or allocates memory of it (CM_ERR_STATE, of cm_cuda_quiet_begin), or another thread has disturbed it.
+ * for the device or allocates memory of it (CM_ERR_STATE, of cm_cuda_capture_lock), or another thread has disturbed it.
  * That costs time, but is no reason to end a run. What else a work ends with it would end with eagerly, too. */
 static bool may_run_uncaptured(const cm_cuda_device *device, cm_status status) {
     const bool may = status == CM_ERR_DEVICE || status == CM_ERR_MEMORY || status == CM_ERR_STATE;
@@ -109,7 +109,7 @@ static bool may_run_uncaptured(const cm_cuda_device *device, cm_status status) {
 /* NULL `why`: it is captured. */
 static cm_status run_captured(cm_cuda_stream *stream, const cm_cuda_key *key, cm_cuda_work work, void *context,
                               cm_cuda_graph *graph, const char *why) {
-    cm_status status = why ? capture_quietly(stream, key, work, context, graph, why) : CM_OK;
+    cm_status status = why ? capture_locked(stream, key, work, context, graph, why) : CM_OK;
     if (status != CM_OK) {
         if (!may_run_uncaptured(stream->device, status)) return status;
         graph->refused++;
@@ -158,9 +158,9 @@ cm_status cm_cuda_graph_run(cm_cuda_stream *stream, const cm_cuda_key *key, cm_c
 void cm_cuda_graph_destroy(cm_cuda_graph *graph) {
     if (!graph) return;
     cm_cuda_device *device = graph->device;
-    if (graph->exec && cm_cuda_quiet_begin(device, "giving a graph back") == CM_OK) {
+    if (graph->exec && cm_cuda_capture_lock(device, "giving a graph back") == CM_OK) {
         device->driver->exec_destroy(graph->exec);
-        cm_cuda_quiet_end(device);
+        cm_cuda_capture_unlock(device);
     }
     free(graph);
 }

@@ -90,19 +90,19 @@ static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm
 /* ---- streams ---- */
 
 static void close_dnn(cm_cuda_device *device, cm_cuda_stream_state *s) {
-    if (!s->dnn || cm_cuda_quiet_begin(device, "closing cuDNN") != CM_OK) return;
+    if (!s->dnn || cm_cuda_capture_lock(device, "closing cuDNN") != CM_OK) return;
     cudnnDestroy(s->dnn); /* waits for the device */
     s->dnn = NULL;
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
 }
 
 cm_status cm_cuda_dnn_open(cm_stream *stream) {
     cm_cuda_stream_state *s = cm_cuda_stream_of(stream);
     cm_cuda_device *device = cm_cuda_of(stream)->device;
     if (s->dnn) return CM_OK;
-    CM_TRY(cm_cuda_quiet_begin(device, "opening cuDNN"));
+    CM_TRY(cm_cuda_capture_lock(device, "opening cuDNN"));
     const cudnnStatus_t opened = cudnnCreate(&s->dnn);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     CM_TRY(cm_cuda_dnn((int)opened, "opening cuDNN"));
     cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->own.handle), "opening cuDNN");
     if (status != CM_OK) close_dnn(device, s);

@@ -200,9 +200,9 @@ static cm_status find_way(tuning *t) {
 /* It waits for the device between its runs. */
 static cm_status find(tuning *t) {
     cm_cuda_device *device = cm_cuda_of(t->stream)->device;
-    CM_TRY(cm_cuda_quiet_begin(device, "measuring convolutions"));
+    CM_TRY(cm_cuda_capture_lock(device, "measuring convolutions"));
     cm_status status = find_way(t);
-    cm_cuda_quiet_end(device);
+    cm_cuda_capture_unlock(device);
     return status;
 }
 

@@ -170,8 +170,8 @@ static cm_status replace_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, 
 
 cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) {
     if (!graph->gpu) return replace_plan(graph, engine, workspace);
-    CM_TRY(cm_cuda_quiet_begin(graph->gpu, "planning a convolution as a graph"));
+    CM_TRY(cm_cuda_capture_lock(graph->gpu, "planning a convolution as a graph"));
     cm_status status = replace_plan(graph, engine, workspace);
-    cm_cuda_quiet_end(graph->gpu);
+    cm_cuda_capture_unlock(graph->gpu);
     return status;
 }

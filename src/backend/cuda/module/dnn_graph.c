@@ -251,10 +251,10 @@ cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convoluti
 /* On a GPU that is lost nobody captures. */
 void cm_dnn_graph_close(cm_dnn_graph *graph) {
     if (!graph) return;
-    const bool is_quiet = graph->gpu && cm_cuda_quiet_begin(graph->gpu, "freeing plans of cuDNN") == CM_OK;
+    const bool is_locked = graph->gpu && cm_cuda_capture_lock(graph->gpu, "freeing plans of cuDNN") == CM_OK;
     cm_dnn_free(&graph->chosen);
     cm_dnn_free(&graph->fixed);
-    if (is_quiet) cm_cuda_quiet_end(graph->gpu);
+    if (is_locked) cm_cuda_capture_unlock(graph->gpu);
     free(graph);
 }
 

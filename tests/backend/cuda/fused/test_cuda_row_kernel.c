@@ -372,7 +372,7 @@ static void search(bool unfused, found *out) {
     ck_assert_msg(cm_planner_create(&config, &planner) == CM_OK, "%s", cm_error_message());
     for (int i = 0; i < ROOTS * OBSERVATION; i++) cm_planner_observations(planner)[i] = sinf((float)i);
     const int before = cuda_cpu_launches;
-    ck_assert_msg(cm_planner_run(planner, &(cm_roots){.count = ROOTS, .is_quiet = true}, &result) == CM_OK, "%s",
+    ck_assert_msg(cm_planner_run(planner, &(cm_roots){.count = ROOTS, .without_noise = true}, &result) == CM_OK, "%s",
                   cm_error_message());
     out->launches = cuda_cpu_launches - before;
     cm_planner_destroy(planner);

@@ -190,9 +190,9 @@ START_TEST(no_plan_is_made_on_a_gpu_while_something_is_captured_there) {
     ck_assert_int_gt(plan_all(h200, &convolution, false, engines), 0);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &gpu), CM_OK);
     ck_assert_int_eq(cm_dnn_graph_open(&(cm_dnn_target){.device = h200, .gpu = gpu}, &convolution, &graph), CM_OK);
-    ck_assert_int_eq(cm_cuda_quiet_begin(gpu, "a test"), CM_OK);
+    ck_assert_int_eq(cm_cuda_capture_lock(gpu, "a test"), CM_OK);
     ck_assert_int_eq(cm_dnn_graph_plan(graph, engines, CM_LIBRARY_BYTES), CM_ERR_STATE);
-    cm_cuda_quiet_end(gpu);
+    cm_cuda_capture_unlock(gpu);
     ck_assert_msg(cm_dnn_graph_plan(graph, engines, CM_LIBRARY_BYTES) == CM_OK, "%s", cm_error_message());
     cm_dnn_graph_close(graph);
     ck_assert_int_eq(cm_cuda_wait(gpu), CM_OK); /* it is free again */

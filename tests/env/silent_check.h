@@ -1,7 +1,7 @@
 /* Check's assertions without their cost: ck_assert writes a mark to a file each time, which millions of them cannot
  * pay. */
-#ifndef TESTS_ENV_QUIET_CHECK_H
-#define TESTS_ENV_QUIET_CHECK_H
+#ifndef TESTS_ENV_SILENT_CHECK_H
+#define TESTS_ENV_SILENT_CHECK_H
 
 #include <check.h>
 
