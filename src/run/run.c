@@ -155,25 +155,25 @@ static cm_status iterate_in_turn(cm_run *run) {
     return end_round(run);
 }
 
-/* Learning that is broken off is no failure of its half: it is told apart from what becomes of acting. */
-static cm_status run_half(void *context, int task, int worker) {
+/* Learning that is interrupted is no failure of its task: it is told apart from what becomes of acting. */
+static cm_status run_overlap_task(void *context, int task, int worker) {
     (void)worker;
     cm_run *run = context;
-    if (task == 1) return run->duo.acts ? act(run, run->round.share) : CM_OK;
-    run->duo.learnt = learn(run);
-    __atomic_store_n(&run->duo.has_learnt, 1, __ATOMIC_RELEASE);
-    return run->duo.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->duo.learnt;
+    if (task == 1) return run->overlap.acts ? act(run, run->round.share) : CM_OK;
+    run->overlap.learnt = learn(run);
+    __atomic_store_n(&run->overlap.has_learnt, 1, __ATOMIC_RELEASE);
+    return run->overlap.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->overlap.learnt;
 }
 
-static cm_status run_halves(void *context) {
+static cm_status run_overlap_tasks(void *context) {
     cm_run *run = context;
-    return cm_pool_run(run->duo_pool, 2, run_half, run);
+    return cm_pool_run(run->overlap_pool, 2, run_overlap_task, run);
 }
 
 /* Learns from what was acted last while the next steps are acted with the parameters from before. What was acted counts
  * when all is learnt. */
 static cm_status iterate_overlapped(cm_run *run) {
-    cm_run_duo *duo = &run->duo;
+    cm_run_overlap *overlap = &run->overlap;
     if (!run->state.is_within) {
         if (run->state.fresh_steps == 0) {
             CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
@@ -181,14 +181,14 @@ static cm_status iterate_overlapped(cm_run *run) {
         }
         CM_TRY(begin_round(run));
     }
-    duo->acts = !acting_done(run);
-    __atomic_store_n(&duo->has_learnt, 0, __ATOMIC_RELEASE);
-    cm_status status = cm_run_play(run, "acting and learning", run_halves);
-    if (__atomic_load_n(&duo->has_learnt, __ATOMIC_ACQUIRE) == 0)
+    overlap->acts = !acting_done(run);
+    __atomic_store_n(&overlap->has_learnt, 0, __ATOMIC_RELEASE);
+    cm_status status = cm_run_play(run, "acting and learning", run_overlap_tasks);
+    if (__atomic_load_n(&overlap->has_learnt, __ATOMIC_ACQUIRE) == 0)
         return cm_fail(CM_ERR_STATE, "learning did not end, and nothing is saved of it");
-    if (duo->learnt != CM_OK && duo->learnt != CM_ERR_INTERRUPTED) return status;
-    if (status == CM_OK && duo->learnt != CM_OK) status = cm_fail(duo->learnt, "learning was broken off");
-    CM_TRY(duo->acts ? check_acted(run, status) : status);
+    if (overlap->learnt != CM_OK && overlap->learnt != CM_ERR_INTERRUPTED) return status;
+    if (status == CM_OK && overlap->learnt != CM_OK) status = cm_fail(overlap->learnt, "learning was broken off");
+    CM_TRY(overlap->acts ? check_acted(run, status) : status);
     CM_TRY(commit(run));
     return end_round(run);
 }

@@ -24,17 +24,17 @@ typedef struct cm_run_segment_file {
 
 enum { CM_RUN_SEGMENT_FILES = 32, CM_RUN_PARTS = 3 };
 
-/* Acting and learning concurrently. */
-typedef struct cm_run_duo {
+/* The overlapped tasks of an iteration: acting, learning. */
+typedef struct cm_run_overlap {
     bool acts;
-    int has_learnt; /* its half is over; atomic */
+    int has_learnt; /* the learning task has ended; atomic */
     cm_status learnt;
-} cm_run_duo;
+} cm_run_overlap;
 
 struct cm_run {
-    cm_session *session;                             /* owned, like the next ones */
-    cm_pool *duo_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
-    cm_patient *patient;                             /* on which environments are played: their code may hang */
+    cm_session *session;                                 /* owned, like the next ones */
+    cm_pool *overlap_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
+    cm_patient *patient;                                 /* on which environments are played: their code may hang */
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
     cm_actor *actor;                           /* NULL: offline */
@@ -84,7 +84,7 @@ struct cm_run {
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
     cm_learning_round round;          /* of it; saved while state.is_within */
-    cm_run_duo duo;
+    cm_run_overlap overlap;
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */

@@ -25,7 +25,7 @@ static cm_status open_pools(cm_run *run) {
     int threads = cm_pool_size(run->session->pool), half = threads > 1 ? threads / 2 : 1;
     run->overlap = wants_overlap(run->session);
     if (!run->overlap) return CM_OK;
-    CM_TRY(cm_pool_create(2, &run->duo_pool));
+    CM_TRY(cm_pool_create(2, &run->overlap_pool));
     CM_TRY(cm_pool_create(half, &run->acting_pool));
     return cm_pool_create(threads > 1 ? threads - half : 1, &run->learning_pool);
 }
@@ -314,7 +314,7 @@ void cm_run_close(cm_run *run) {
     cm_agent_destroy(run->actor_agent);
     cm_pool_destroy(run->learning_pool);
     cm_pool_destroy(run->acting_pool);
-    cm_pool_destroy(run->duo_pool);
+    cm_pool_destroy(run->overlap_pool);
     cm_session_close(run->session);
     cm_run_directory_close(&run->directory);
     free(run);

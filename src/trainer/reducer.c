@@ -201,14 +201,14 @@ static cm_status sum_buckets(cm_reducer *r) {
     return CM_OK;
 }
 
-static cm_status run_half(void *context, int task, int worker) {
+static cm_status run_overlap_task(void *context, int task, int worker) {
     (void)worker;
     return task == 0 ? play(context) : sum_buckets(context);
 }
 
 static cm_status run_all(cm_reducer *r) {
     cm_trainer *t = r->trainer;
-    if (r->pair) return cm_pool_run(r->pair, 2, run_half, r);
+    if (r->pair) return cm_pool_run(r->pair, 2, run_overlap_task, r);
     CM_TRY(play(r));
     if (r->own) return order(r, t->streams[0], r->own);
     CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
