@@ -24,8 +24,8 @@ struct cm_prefetch {
     cm_replay *replay; /* borrowed */
     cm_batch_stage stage;
     int depth, slots;
-    slot *slot;      /* [slots] */
-    pthread_t *team; /* [threads] */
+    slot *slot;        /* [slots] */
+    pthread_t *thread; /* [threads] */
     int threads;
     /* guarded by `lock` */
     pthread_mutex_t lock;
@@ -78,9 +78,9 @@ static void *run(void *argument) {
 }
 
 static cm_status start_threads(cm_prefetch *p, int threads) {
-    CM_TRY(cm_alloc(&p->team, (size_t)threads + 1, sizeof *p->team, "prefetch"));
+    CM_TRY(cm_alloc(&p->thread, (size_t)threads + 1, sizeof *p->thread, "prefetch"));
     for (; p->threads < threads; p->threads++) {
-        int error = pthread_create(&p->team[p->threads], NULL, run, p);
+        int error = pthread_create(&p->thread[p->threads], NULL, run, p);
         if (error != 0) return cm_fail(CM_ERR_MEMORY, "prefetch: cannot start a thread: %s", strerror(error));
     }
     return CM_OK;
@@ -122,12 +122,12 @@ void cm_prefetch_destroy(cm_prefetch *p) {
     p->quit = true;
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->threads; i++) pthread_join(p->team[i], NULL);
+    for (int i = 0; i < p->threads; i++) pthread_join(p->thread[i], NULL);
     for (int i = 0; p->slot && i < p->slots; i++) cm_batch_destroy(p->slot[i].batch);
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
     free(p->slot);
-    free(p->team);
+    free(p->thread);
     free(p);
 }
 
