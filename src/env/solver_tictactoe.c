@@ -23,18 +23,18 @@ static bool is_better(worth a, worth b) {
     return a.value > 0 ? a.plies < b.plies : a.plies > b.plies;
 }
 
-static worth worth_of(int8_t *table, const cm_tictactoe *s);
+static worth exact_value_of(int8_t *table, const cm_tictactoe *s);
 
 static worth after(int8_t *table, const cm_tictactoe *s, int cell) {
     cm_tictactoe next = *s;
     int result;
     if (cm_tictactoe_play(&next, cell, &result)) return (worth){result, 1};
-    const worth reply = worth_of(table, &next);
+    const worth reply = exact_value_of(table, &next);
     return (worth){-reply.value, 1 + reply.plies};
 }
 
 /* For the player to move; table entries are 3 plies + value + 1, 0 where nothing is known yet (plies are 1 .. 9). */
-static worth worth_of(int8_t *table, const cm_tictactoe *s) {
+static worth exact_value_of(int8_t *table, const cm_tictactoe *s) {
     int8_t *entry = &table[index_of(s)];
     if (*entry != 0) return (worth){*entry % 3 - 1, *entry / 3};
     worth best = {-1, 0};
@@ -50,7 +50,7 @@ static worth worth_of(int8_t *table, const cm_tictactoe *s) {
 static void prepare(const cm_env_params *params, const cm_arena *memory) {
     (void)params;
     const cm_tictactoe start = {{0, 0}, 0};
-    (void)worth_of((int8_t *)memory->base, &start);
+    (void)exact_value_of((int8_t *)memory->base, &start);
 }
 
 static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
