@@ -70,7 +70,7 @@ cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) CM_
 /* truncation_bootstrap.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */
 void cm_truncation_bootstraps_alloc(const cm_actor *actor, cm_arena *arena, int rows, cm_truncation_bootstraps *out);
 cm_status cm_truncation_bootstraps_open(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
-/* The `count` observations that are added next are searched by a planner of their own, if it has the room, else by
+/* The `count` observations that are added next are searched by a planner of their own, if it has the space, else by
  * `shard`'s, which is idle until they are settled: false. */
 bool cm_truncation_bootstraps_expect(cm_truncation_bootstraps *bootstraps, int count, cm_planner *shard);
 /* Adds the last observation that an environment shows, before it is reset. */

@@ -33,7 +33,7 @@ cm_match_shape cm_exhaustive_shape(void) { return (cm_match_shape){.shards = 1, 
 
 /* ---- memory ---- */
 
-/* realloc with a status: room for `count` entries of `size` bytes in *array (a pointer to a pointer). */
+/* realloc with a status: space for `count` entries of `size` bytes in *array (a pointer to a pointer). */
 static cm_status resize(void *array, int count, size_t size) {
     void *moved = NULL;
     memcpy(&moved, array, sizeof moved);

@@ -15,7 +15,7 @@ typedef struct train_case {
     cm_network *network;
     cm_trainer *trainer;
     cm_case_report *report;
-    float *scratch; /* room for the largest array compared */
+    float *scratch; /* space for the largest array compared */
 } train_case;
 
 bool cm_trainer_case_knows(const char *kind) {
@@ -277,9 +277,9 @@ static cm_status run(train_case *c, const cm_json *root, cm_backend *backend, cm
                                 .priority_epsilon = c->options.priority_epsilon};
     CM_TRY(cm_trainer_create(&config, &c->trainer));
     CM_TRY(load_params(c));
-    size_t room = cm_network_parameters(c->network)->parameters + cm_network_parameters(c->network)->states;
-    room += (size_t)config.batch * (size_t)(config.unroll + 1) * (size_t)(c->options.network.actions + 1) + SAMPLED;
-    CM_TRY(cm_alloc(&c->scratch, room, sizeof(float), "results"));
+    size_t space = cm_network_parameters(c->network)->parameters + cm_network_parameters(c->network)->states;
+    space += (size_t)config.batch * (size_t)(config.unroll + 1) * (size_t)(c->options.network.actions + 1) + SAMPLED;
+    CM_TRY(cm_alloc(&c->scratch, space, sizeof(float), "results"));
     return strcmp(cm_json_string(kind), "train_step") == 0 ? run_step(c) : run_trajectory(c, root);
 }
 

@@ -38,7 +38,7 @@ static cm_status open_agent(playing *p) {
     return status;
 }
 
-/* The steps of four iterations: old ones make room while it runs, as in a run. */
+/* The steps of four iterations: old ones make space while it runs, as in a run. */
 static cm_status open_replay(playing *p) {
     const cm_env_spec *spec = &p->session->env.spec;
     const int steps = p->session->configuration.agent.steps_per_iteration,

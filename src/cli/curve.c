@@ -6,7 +6,7 @@
 #include "core/arena.h"
 #include "core/file.h"
 
-/* Room for n points. */
+/* Space for n points. */
 static cm_status make(cm_curve *curve, int n) {
     *curve = (cm_curve){.runs = 1};
     CM_TRY(cm_alloc(&curve->x, (size_t)n + 1, 4 * sizeof(double) + sizeof(int), "a curve"));

@@ -15,17 +15,17 @@ enum { MOST_NAME = 40 }; /* bytes of a folder's name in a label */
 
 typedef struct reader {
     const cm_metrics_field *x, *y;
-    cm_curve *curves; /* [space], owned */
-    int count, space;
+    cm_curve *curves; /* [capacity], owned */
+    int count, capacity;
 } reader;
 
 static cm_status read_run(void *context, const char *path) {
     reader *r = context;
-    if (r->count == r->space) {
-        const int space = 2 * r->space + 8;
-        cm_curve *curves = realloc(r->curves, (size_t)space * sizeof *curves);
-        if (!curves) return cm_fail(CM_ERR_MEMORY, "plot: no memory for %d curves", space);
-        r->curves = curves, r->space = space;
+    if (r->count == r->capacity) {
+        const int capacity = 2 * r->capacity + 8;
+        cm_curve *curves = realloc(r->curves, (size_t)capacity * sizeof *curves);
+        if (!curves) return cm_fail(CM_ERR_MEMORY, "plot: no memory for %d curves", capacity);
+        r->curves = curves, r->capacity = capacity;
     }
     CM_TRY(cm_curve_read(path, r->x, r->y, &r->curves[r->count]));
     r->count++;

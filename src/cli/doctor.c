@@ -29,9 +29,9 @@ static cm_status check_processors(char *note, size_t size) {
 }
 
 static cm_status check_memory(char *note, size_t size) {
-    const cm_memory_room room = cm_memory_ask();
-    cm_memory_describe(&room, note, size);
-    if (room.bytes > 64000000) return CM_OK;
+    const cm_memory_space space = cm_memory_ask();
+    cm_memory_describe(&space, note, size);
+    if (space.bytes > 64000000) return CM_OK;
     return cm_fail(CM_ERR_MEMORY, "%s, training CartPole needs about 64 MB", note);
 }
 

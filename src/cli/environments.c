@@ -11,7 +11,7 @@ enum { TABLE = 62, ABOUT = 57 }; /* columns in front of what a task is about, an
 
 static bool is_narrow(const cm_view *view) { return view->tty && view->columns < TABLE + ABOUT; }
 
-/* Not even the numbers have room. */
+/* Not even the numbers have space. */
 static bool is_tiny(const cm_view *view) { return view->tty && view->columns < TABLE; }
 
 /* One line, or on a narrow terminal two. */

@@ -37,20 +37,20 @@ void cm_game_begin(cm_game *game, uint64_t seed) {
 
 int cm_game_to_play(const cm_game *game) { return cm_env_to_play(game->env, game->state); }
 
-static cm_status make_room(cm_game *game) {
-    if (game->count < game->room) return CM_OK;
-    int room = game->room > 0 ? 2 * game->room : 64;
-    cm_game_move *moves = realloc(game->moves, (size_t)room * sizeof *moves);
-    if (!moves) return cm_fail(CM_ERR_MEMORY, "a game of %d moves does not fit into memory", room);
+static cm_status reserve(cm_game *game) {
+    if (game->count < game->capacity) return CM_OK;
+    int capacity = game->capacity > 0 ? 2 * game->capacity : 64;
+    cm_game_move *moves = realloc(game->moves, (size_t)capacity * sizeof *moves);
+    if (!moves) return cm_fail(CM_ERR_MEMORY, "a game of %d moves does not fit into memory", capacity);
     game->moves = moves;
-    game->room = room;
+    game->capacity = capacity;
     return CM_OK;
 }
 
 cm_status cm_game_play(cm_game *game, int32_t action) {
     int player = cm_game_to_play(game);
     cm_env_outcome outcome;
-    CM_TRY(make_room(game));
+    CM_TRY(reserve(game));
     memcpy(game->scratch, game->state, game->env->spec.state_size);
     CM_TRY(cm_env_step(game->env, game->state, action, &outcome));
     game->moves[game->count++] = (cm_game_move){action, player};

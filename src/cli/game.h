@@ -19,7 +19,7 @@ typedef struct cm_game {
     uint64_t seed;         /* of the start */
     void *state, *scratch; /* owned; scratch is another position while one is asked for */
     cm_game_move *moves;   /* [count], owned */
-    int count, room;
+    int count, capacity;
     int last_cell;  /* that the last move has filled; -1: none */
     double total;   /* return so far, of player 0 */
     bool truncated; /* it has ended by a limit of time */

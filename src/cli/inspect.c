@@ -86,7 +86,7 @@ static int calls_of(const cm_session *s) {
 
 enum { TABLE = 78 };
 
-/* A row of the table, or two where it has no room. */
+/* A row of the table, or two where it has no space. */
 static void print_array(const char *name, const char *shape, const char *numbers, bool is_narrow) {
     if (is_narrow && *shape) {
         printf("%s\n    %-18s %10s\n", name, shape, numbers);

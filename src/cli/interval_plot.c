@@ -9,7 +9,7 @@
 #include "core/printable.h"
 #include "run/progress.h"
 
-enum { ROOM = 16 }; /* least columns behind the labels, with the gap */
+enum { LEAST_WIDTH = 16 }; /* least columns behind the labels, with the gap */
 
 typedef struct range {
     double low, high;
@@ -57,21 +57,21 @@ static void print_row(const cm_interval_row *row, range r, int columns, bool utf
     fputc('\n', out);
 }
 
-/* The ends of the axis below the rows, and its label between them where there is room. */
+/* The ends of the axis below the rows, and its label between them where there is space. */
 static void print_axis(const cm_interval_plot *plot, range r, int indent, int columns, FILE *out) {
     char low[24], high[24];
     int used = snprintf(low, sizeof low, "%.0f", r.low) + snprintf(high, sizeof high, "%.0f", r.high);
-    int room = columns - used, label = (int)strlen(plot->x_label);
-    if (label + 2 > room) label = 0;
-    int before = (room - label) / 2;
-    fprintf(out, "%*s%s%*s%.*s%*s%s\n", indent, "", low, before, "", label, plot->x_label, room - label - before, "",
+    int space = columns - used, label = (int)strlen(plot->x_label);
+    if (label + 2 > space) label = 0;
+    int before = (space - label) / 2;
+    fprintf(out, "%*s%s%*s%.*s%*s%s\n", indent, "", low, before, "", label, plot->x_label, space - label - before, "",
             high);
 }
 
 cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool utf8, char **out) {
     const range r = range_of(plot);
-    const int most = columns - ROOM < CM_INTERVAL_LABEL ? columns - ROOM : CM_INTERVAL_LABEL;
-    const int width = label_width(plot, most), room = columns - width - 2;
+    const int most = columns - LEAST_WIDTH < CM_INTERVAL_LABEL ? columns - LEAST_WIDTH : CM_INTERVAL_LABEL;
+    const int width = label_width(plot, most), space = columns - width - 2;
     size_t size = 0;
     *out = NULL;
     FILE *stream = open_memstream(out, &size);
@@ -79,9 +79,9 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
     fprintf(stream, "%s\n", CM_PRINTABLE(plot->title));
     for (int i = 0; i < plot->count; i++) {
         fprintf(stream, "%-*s  ", width, cm_format_end(CM_PRINTABLE(plot->rows[i].label), most));
-        print_row(&plot->rows[i], r, room, utf8, stream);
+        print_row(&plot->rows[i], r, space, utf8, stream);
     }
-    print_axis(plot, r, width + 2, room, stream);
+    print_axis(plot, r, width + 2, space, stream);
     if (fclose(stream) != 0) free(*out), *out = NULL;
     return *out ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a plot");
 }

@@ -56,7 +56,7 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
 /* A line on stdout; on a terminal it is broken between words, and indented behind a break by `indent`, or by 4 where
- * there is little room. At most 4,095 bytes. */
+ * there is little space. At most 4,095 bytes. */
 void cm_cli_line(int indent, const char *format, ...) CM_PRINTF(2, 3);
 
 /* A line on stderr behind all that was printed; broken between words on a terminal. */

@@ -50,17 +50,17 @@ static cm_status open_file(positions *p) {
     return cm_fail(CM_ERR_INPUT, "--positions %s: cannot be read: %s", p->path, strerror(errno));
 }
 
-static cm_status make_room(line *l, size_t *room) {
-    *room = *room ? 2 * *room : 128;
-    char *grown = realloc(l->text, *room);
-    if (!grown) return cm_memory_fail((double)*room, "a line of --positions");
+static cm_status grow(line *l, size_t *capacity) {
+    *capacity = *capacity ? 2 * *capacity : 128;
+    char *grown = realloc(l->text, *capacity);
+    if (!grown) return cm_memory_fail((double)*capacity, "a line of --positions");
     l->text = grown;
     return CM_OK;
 }
 
 /* The next line without its end, if there is one. What is too long is no list of moves, perhaps no text at all. */
 static cm_status read_line(positions *p, line *l, bool *is_there) {
-    size_t size = 0, room = 0;
+    size_t size = 0, capacity = 0;
     int c = 0;
     free(l->text);
     l->text = NULL;
@@ -68,11 +68,11 @@ static cm_status read_line(positions *p, line *l, bool *is_there) {
         if (size == LINE_BYTES)
             return cm_fail(CM_ERR_INPUT, "--positions %s:%lld: a line longer than %d bytes; a line is a list of moves",
                            p->path, (long long)(p->done + p->count + 1), LINE_BYTES);
-        if (size + 1 >= room) CM_TRY(make_room(l, &room));
+        if (size + 1 >= capacity) CM_TRY(grow(l, &capacity));
         l->text[size++] = (char)c;
     }
     *is_there = size > 0 || c == '\n';
-    if (*is_there && !l->text) CM_TRY(make_room(l, &room));
+    if (*is_there && !l->text) CM_TRY(grow(l, &capacity));
     if (*is_there) l->text[size] = '\0';
     l->size = size;
     return CM_OK;

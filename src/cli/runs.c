@@ -34,14 +34,15 @@ static const struct {
 } columns[COLUMNS] = {{"environment", true}, {"seed", false},   {"begun", true},  {"took", false}, {"steps", false},
                       {"updates", false},    {"return", false}, {"final", false}, {"goal", false}, {"state", true}};
 
-/* What goes first where a line has no room for all; the first few of them rather than give a path a line of its own. */
+/* What goes first where a line has no space for all; the first few of them rather than give a path a line of its own.
+ */
 static const int dispensable[] = {UPDATES, SEED, RETURN, TOOK, BEGUN, GOAL, STEPS};
 enum { DISPENSABLE = sizeof dispensable / sizeof *dispensable, EASILY = 3 };
 
 typedef struct listing {
     char **runs; /* [count of space], owned, as each of them */
     char (*cells)[COLUMNS][CELL];
-    int count, space;
+    int count, capacity;
     int longest;         /* bytes of the longest path as it is printed */
     int width[COLUMNS];  /* of its longest cell; 0: the column is left out */
     bool has_path_below; /* a path is on a line below its run's numbers */
@@ -279,8 +280,8 @@ static int width_of(const listing *list) {
     return width;
 }
 
-/* Columns as wide as what stands in them, as many as `room` has; what is still too wide loses of the name. */
-static void fit_columns(listing *list, int room) {
+/* Columns as wide as what stands in them, as many as `space` has; what is still too wide loses of the name. */
+static void fit_columns(listing *list, int space) {
     int full[COLUMNS];
     for (int c = 0; c < COLUMNS; c++) {
         list->width[c] = (int)strlen(columns[c].head);
@@ -290,14 +291,14 @@ static void fit_columns(listing *list, int room) {
         }
     }
     memcpy(full, list->width, sizeof full);
-    const int with_path = room - 1 - list->longest;
+    const int with_path = space - 1 - list->longest;
     for (int i = 0; i < EASILY && width_of(list) > with_path; i++) list->width[dispensable[i]] = 0;
     list->has_path_below = width_of(list) > with_path;
     if (!list->has_path_below) return;
     memcpy(list->width, full, sizeof full);
-    for (int i = 0; i < DISPENSABLE && width_of(list) > room; i++) list->width[dispensable[i]] = 0;
-    const int left = list->width[ENVIRONMENT] - (width_of(list) - room);
-    if (width_of(list) > room) list->width[ENVIRONMENT] = left > 1 ? left : 1;
+    for (int i = 0; i < DISPENSABLE && width_of(list) > space; i++) list->width[dispensable[i]] = 0;
+    const int left = list->width[ENVIRONMENT] - (width_of(list) - space);
+    if (width_of(list) > space) list->width[ENVIRONMENT] = left > 1 ? left : 1;
 }
 
 static void print_cell(const listing *list, int column, const char *text) {
@@ -324,11 +325,11 @@ static void print_table(const listing *list) {
 
 static cm_status note_run(void *context, const char *run) {
     listing *list = context;
-    if (list->count == list->space) {
-        const int space = 2 * list->space + 8;
-        char **runs = realloc(list->runs, (size_t)space * sizeof *runs);
-        if (!runs) return cm_fail(CM_ERR_MEMORY, "no memory for the names of %d runs", space);
-        list->runs = runs, list->space = space;
+    if (list->count == list->capacity) {
+        const int capacity = 2 * list->capacity + 8;
+        char **runs = realloc(list->runs, (size_t)capacity * sizeof *runs);
+        if (!runs) return cm_fail(CM_ERR_MEMORY, "no memory for the names of %d runs", capacity);
+        list->runs = runs, list->capacity = capacity;
     }
     const int length = (int)strlen(CM_PRINTABLE(run));
     list->longest = length > list->longest ? length : list->longest;
@@ -367,7 +368,7 @@ static cm_status list_json(const listing *list) {
 
 static cm_status list_table(const cm_arguments *arguments, const char *root, listing *list) {
     const cm_view view = cm_view_of_stdout(arguments);
-    const int room = view.tty ? view.columns : INT_MAX;
+    const int space = view.tty ? view.columns : INT_MAX;
     char note[PATH_MAX + 64];
     line l;
     CM_TRY(cm_alloc(&list->cells, (size_t)list->count + 1, sizeof *list->cells, "the table of runs"));
@@ -375,12 +376,12 @@ static cm_status list_table(const cm_arguments *arguments, const char *root, lis
         CM_TRY(read_line(list->runs[i], &l));
         fill_cells(&l, list->cells[i]);
     }
-    fit_columns(list, room);
+    fit_columns(list, space);
     print_table(list);
     if (root) {
         snprintf(note, sizeof note, "(%s below %s; cumind runs DIR... looks elsewhere)",
                  list->count > 0 ? "all that are" : "none", root);
-        cm_text_print(stdout, room, CM_PRINTABLE(note), 0, 1);
+        cm_text_print(stdout, space, CM_PRINTABLE(note), 0, 1);
     } else if (list->count == 0) {
         printf("(none there)\n");
     }

@@ -412,7 +412,7 @@ cm_status cm_seed_jobs_run(const cm_arguments *arguments, cm_seeds *seeds, int a
     int number;
     j.draws = j.view.tty && !j.json && !cm_argument_is_set(arguments, "--quiet");
     *own = NULL;
-    *place = (cm_seed_place){.room = cm_memory_available() / (uint64_t)at_once};
+    *place = (cm_seed_place){.space = cm_memory_available() / (uint64_t)at_once};
     CM_TRY(cm_alloc(&j.worker, (size_t)at_once, sizeof *j.worker, "processes of seeds"));
     catch_signals(&j.mask);
     cm_status status = work(&j, &number);

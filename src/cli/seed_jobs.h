@@ -9,7 +9,7 @@
 typedef struct cm_seed_place {
     int columns;     /* that its lines may have; 0: any number */
     double interval; /* seconds between its lines of progress; 0: as it is configured */
-    uint64_t room;   /* its share of the memory that there was before the first of them, bytes */
+    uint64_t space;  /* its share of the memory that there was before the first of them, bytes */
 } cm_seed_place;
 
 /* Calls `count` in a process of its own and returns its status, message and number: reading a configuration may open an

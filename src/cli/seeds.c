@@ -97,7 +97,7 @@ static void print_json(const cm_seed *s) {
            (long long)s->seed, mean, std, (long long)r->env_steps, (long long)r->updates, r->seconds);
 }
 
-/* A line of the table, without the last cells where a terminal has no room for them. */
+/* A line of the table, without the last cells where a terminal has no space for them. */
 static void print_cells(const cm_view *view, const char cells[CELLS][32]) {
     static const int widths[CELLS] = {8, 11, 11, 11, 11, 10};
     int width = 0;

@@ -17,7 +17,7 @@ static void clear(const cm_ticker *t) {
     fflush(stdout);
 }
 
-/* The last parts go where a terminal has no room: a line that is broken cannot be drawn again. 0 columns: it does not
+/* The last parts go where a terminal has no space: a line that is broken cannot be drawn again. 0 columns: it does not
  * say how many. */
 static void cut(char *line, int columns) {
     for (char *comma; columns > 0 && (int)strlen(line) >= columns && (comma = strrchr(line, ',')) != NULL;)

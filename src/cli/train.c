@@ -242,7 +242,7 @@ static cm_status train_new(cm_arguments *arguments, cm_seed *seed, cm_run_result
         .checkpoint = CM_CHECKPOINT_LATEST,
         .init_from = from,
         .replay_from = games,
-        .room = place.room,
+        .space = place.space,
         .stop = &stop,
     };
     if (status == CM_OK) status = train_with(arguments, &request, result);

@@ -207,8 +207,8 @@ void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *an
         table.sum += visits;
         if (visits > table.most) table.most = visits;
     }
-    int room = columns - NUMBERS - table.name_width;
-    table.bar = room < LEAST_BAR ? 0 : room > MOST_BAR ? MOST_BAR : room;
+    int space = columns - NUMBERS - table.name_width;
+    table.bar = space < LEAST_BAR ? 0 : space > MOST_BAR ? MOST_BAR : space;
     const char *dim = view->colour ? "\033[2m" : "", *plain = view->colour ? "\033[0m" : "";
     cm_text_add(out, "%s  %-*s visits %*sshare      Q prior%s\n", dim, table.name_width, "move", table.bar, "", plain);
     for (int i = 0; i < shown; i++) add_row(&table, order[i], out);
@@ -220,14 +220,14 @@ void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *an
 /* ---- side by side ---- */
 
 int cm_view_table_columns(const cm_view *view, const cm_text *board) {
-    int room = view->columns - cm_text_width(board) - GAP;
-    int columns = room >= SIDE_TABLE ? room : view->columns;
+    int space = view->columns - cm_text_width(board) - GAP;
+    int columns = space >= SIDE_TABLE ? space : view->columns;
     return columns < TABLE ? columns : TABLE;
 }
 
 void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, int least, cm_text *out) {
-    const int width = cm_text_width(table), room = width > least ? width : least;
-    if (cm_text_width(board) + GAP + room <= view->columns) {
+    const int width = cm_text_width(table), space = width > least ? width : least;
+    if (cm_text_width(board) + GAP + space <= view->columns) {
         cm_text_side_by_side(out, board, table, GAP);
     } else {
         cm_text_add(out, "%s%s", board->bytes, table->bytes);

@@ -21,7 +21,7 @@ static const char *advice(int reason) {
     case EPERM: return "; your rights there do not allow it: change them, or take another place";
     case EROFS: return "; it is mounted read-only: take another place";
     case ENOSPC:
-    case EDQUOT: return "; make room there, or take another place";
+    case EDQUOT: return "; make space there, or take another place";
     case EFBIG: return "; raise the limit on the size of files (ulimit -f)";
     case EMFILE: return "; raise the limit on open files (ulimit -n)";
     case EIO: return "; the disk, or the way to it, has failed: the system's log (dmesg) may say more";

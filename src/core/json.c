@@ -25,7 +25,7 @@ static int compare_keys(const void *a, const void *b) {
     return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
 }
 
-/* Refuses a key that stands twice in one object; `sorted` has room for its members. */
+/* Refuses a key that stands twice in one object; `sorted` has space for its members. */
 static cm_status check_keys(const cJSON *object, const cJSON **sorted, const char *name) {
     size_t n = 0;
     for (const cJSON *member = object->child; member; member = member->next) sorted[n++] = member;

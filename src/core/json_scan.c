@@ -163,11 +163,11 @@ static cm_status scan_word(scan *s, const char *word) {
 static cm_status note_line(scan *s) {
     cm_json_lines *lines = s->lines;
     if (lines->count == CM_JSON_VALUES) return fail_at(s, "more than 262144 values");
-    if (lines->count == lines->space) {
-        size_t space = lines->space ? lines->space * 2 : 256;
-        int *grown = realloc(lines->line, space * sizeof *grown);
+    if (lines->count == lines->capacity) {
+        size_t capacity = lines->capacity ? lines->capacity * 2 : 256;
+        int *grown = realloc(lines->line, capacity * sizeof *grown);
         if (!grown) return cm_fail(CM_ERR_MEMORY, "%s: no memory for its values", s->name);
-        lines->line = grown, lines->space = space;
+        lines->line = grown, lines->capacity = capacity;
     }
     lines->line[lines->count++] = s->line;
     return CM_OK;

@@ -11,7 +11,7 @@ extern "C" {
 typedef struct cm_json_lines {
     int *line;    /* of each value, in the order of the text; owned, free() */
     size_t count; /* values */
-    size_t space;
+    size_t capacity;
 } cm_json_lines;
 
 /* Checks that text[size] is one JSON value (RFC 8259) in valid UTF-8 and notes the line on which each value starts.

@@ -10,7 +10,7 @@
 
 struct cm_json_writer {
     char *text;
-    size_t size, space;
+    size_t size, capacity;
     int indent;
     int depth;
     bool empty[CM_JSON_DEPTH + 1]; /* per open container: no member yet */
@@ -32,14 +32,14 @@ void cm_json_writer_destroy(cm_json_writer *writer) {
 
 static void append(cm_json_writer *w, const char *text, size_t size) {
     if (w->failed) return;
-    if (w->size + size + 1 > w->space) {
-        size_t space = (w->size + size + 1) * 2;
-        char *grown = realloc(w->text, space);
+    if (w->size + size + 1 > w->capacity) {
+        size_t capacity = (w->size + size + 1) * 2;
+        char *grown = realloc(w->text, capacity);
         if (!grown) {
             w->failed = true;
             return;
         }
-        w->text = grown, w->space = space;
+        w->text = grown, w->capacity = capacity;
     }
     memcpy(w->text + w->size, text, size);
     w->size += size;

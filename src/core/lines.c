@@ -20,11 +20,11 @@ void cm_lines_close(cm_lines *lines) {
 }
 
 static cm_status grow(cm_lines *lines) {
-    size_t space = lines->space ? 2 * lines->space : 4096;
-    if (space > lines->most) space = lines->most + 1;
-    char *text = realloc(lines->text, space);
-    if (!text) return cm_fail(CM_ERR_MEMORY, "no memory for a line of %zu bytes", space);
-    lines->text = text, lines->space = space;
+    size_t capacity = lines->capacity ? 2 * lines->capacity : 4096;
+    if (capacity > lines->most) capacity = lines->most + 1;
+    char *text = realloc(lines->text, capacity);
+    if (!text) return cm_fail(CM_ERR_MEMORY, "no memory for a line of %zu bytes", capacity);
+    lines->text = text, lines->capacity = capacity;
     return CM_OK;
 }
 
@@ -44,7 +44,7 @@ cm_status cm_lines_next(cm_lines *lines, bool *is_there) {
         lines->bytes++;
         lines->is_whole = byte == '\n';
         if (lines->is_whole) break;
-        if (lines->size + 1 == lines->space && lines->space <= lines->most) CM_TRY(grow(lines));
+        if (lines->size + 1 == lines->capacity && lines->capacity <= lines->most) CM_TRY(grow(lines));
         lines->is_long = lines->size == lines->most;
         if (lines->is_long) break;
         lines->text[lines->size++] = (char)byte;

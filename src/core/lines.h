@@ -16,7 +16,7 @@ typedef struct cm_lines {
     size_t size;  /* its bytes; of a line that is too long the first `most` */
     size_t bytes; /* that the line takes in the file, with its newline; of one that is too long `most` + 1 */
     bool is_whole, is_long;
-    size_t most, space;
+    size_t most, capacity;
     int number; /* of the line, from 1 */
 } cm_lines;
 

@@ -42,12 +42,12 @@ void cm_memory_release(size_t bytes) { __atomic_fetch_sub(&taken, bytes, __ATOMI
 
 /* ---- what there is ---- */
 
-/* Lowers *room to what `by` has left; with `most` of it in all. */
-static void lower(cm_memory_room *room, uint64_t left, uint64_t most, const char *by) {
-    if (left < room->bytes) *room = (cm_memory_room){left, most, by};
+/* Lowers *space to what `by` has left; with `most` of it in all. */
+static void lower(cm_memory_space *space, uint64_t left, uint64_t most, const char *by) {
+    if (left < space->bytes) *space = (cm_memory_space){left, most, by};
 }
 
-static void ask_machine(cm_memory_room *room) {
+static void ask_machine(cm_memory_space *space) {
     char line[128];
     unsigned long long kib = 0, sum = 0;
     bool is_known = false;
@@ -61,7 +61,7 @@ static void ask_machine(cm_memory_room *room) {
         }
     }
     if (file) fclose(file);
-    if (is_known) lower(room, (uint64_t)sum * 1024, 0, "the machine");
+    if (is_known) lower(space, (uint64_t)sum * 1024, 0, "the machine");
 }
 
 /* Bytes of the process: mapped, data, and what of them is there. */
@@ -77,10 +77,10 @@ static void ask_process(uint64_t *mapped, uint64_t *data, uint64_t *resident) {
     *data = is_read ? pages[5] * page : 0;
 }
 
-static void ask_limit(int what, uint64_t used, const char *by, cm_memory_room *room) {
+static void ask_limit(int what, uint64_t used, const char *by, cm_memory_space *space) {
     struct rlimit most;
     if (getrlimit((__rlimit_resource_t)what, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return;
-    lower(room, used < most.rlim_cur ? most.rlim_cur - used : 0, most.rlim_cur, by);
+    lower(space, used < most.rlim_cur ? most.rlim_cur - used : 0, most.rlim_cur, by);
 }
 
 /* The number in a file of a group; UINT64_MAX if it has none, as "max". */
@@ -108,28 +108,28 @@ static uint64_t reclaimable_in(const char *group) {
     return sum;
 }
 
-static void ask_group(const char *group, const char *most_name, const char *used_name, cm_memory_room *room) {
+static void ask_group(const char *group, const char *most_name, const char *used_name, cm_memory_space *space) {
     const uint64_t most = number_in(group, most_name), used = number_in(group, used_name);
     if (most > UINT64_MAX / 4 || used == UINT64_MAX) return; /* v1 says some 2^63 for none */
     const uint64_t given_back = reclaimable_in(group), kept = used > given_back ? used - given_back : 0;
-    lower(room, kept < most ? most - kept : 0, most, "a control group");
+    lower(space, kept < most ? most - kept : 0, most, "a control group");
 }
 
 /* The group `path` and all that hold it: where a container shows its own alone, that is the last of them. */
-static void ask_all_groups(const char *mounted, char *path, bool is_old, cm_memory_room *room) {
+static void ask_all_groups(const char *mounted, char *path, bool is_old, cm_memory_space *space) {
     for (size_t length = strlen(path);; length--) {
         char group[PATH_MAX];
         if (length > 0 && path[length - 1] == '/') continue;
         if (snprintf(group, sizeof group, "%s%s%.*s", mounted, is_old ? "/memory" : "", (int)length, path) <
             (int)sizeof group)
             ask_group(group, is_old ? "memory.limit_in_bytes" : "memory.max",
-                      is_old ? "memory.usage_in_bytes" : "memory.current", room);
+                      is_old ? "memory.usage_in_bytes" : "memory.current", space);
         while (length > 0 && path[length - 1] != '/') length--;
         if (length == 0) return;
     }
 }
 
-void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room *room) {
+void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_space *space) {
     char line[PATH_MAX + 256];
     FILE *file = fopen(list, "r");
     while (file && fgets(line, sizeof line, file)) {
@@ -138,47 +138,47 @@ void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room 
         *path++ = '\0';
         path[strcspn(path, "\n")] = '\0';
         if (strcmp(names + 1, "") == 0) {
-            ask_all_groups(mounted, path, false, room);
+            ask_all_groups(mounted, path, false, space);
         } else if (strcmp(names + 1, "memory") == 0) {
-            ask_all_groups(mounted, path, true, room);
+            ask_all_groups(mounted, path, true, space);
         }
     }
     if (file) fclose(file);
 }
 
-cm_memory_room cm_memory_ask(void) {
-    cm_memory_room room = {UINT64_MAX, 0, "the machine"};
+cm_memory_space cm_memory_ask(void) {
+    cm_memory_space space = {UINT64_MAX, 0, "the machine"};
     uint64_t mapped, data, resident;
-    ask_machine(&room);
-    cm_memory_ask_groups("/proc/self/cgroup", "/sys/fs/cgroup", &room);
+    ask_machine(&space);
+    cm_memory_ask_groups("/proc/self/cgroup", "/sys/fs/cgroup", &space);
     ask_process(&mapped, &data, &resident);
     const uint64_t held = __atomic_load_n(&taken, __ATOMIC_RELAXED), promised = held > resident ? held - resident : 0;
-    if (room.bytes != UINT64_MAX) room.bytes = room.bytes > promised ? room.bytes - promised : 0;
-    ask_limit(RLIMIT_AS, mapped, "ulimit -v", &room);
-    ask_limit(RLIMIT_DATA, data, "ulimit -d", &room);
-    return room;
+    if (space.bytes != UINT64_MAX) space.bytes = space.bytes > promised ? space.bytes - promised : 0;
+    ask_limit(RLIMIT_AS, mapped, "ulimit -v", &space);
+    ask_limit(RLIMIT_DATA, data, "ulimit -d", &space);
+    return space;
 }
 
 uint64_t cm_memory_available(void) { return cm_memory_ask().bytes; }
 
-void cm_memory_describe(const cm_memory_room *room, char *out, size_t size) {
+void cm_memory_describe(const cm_memory_space *space, char *out, size_t size) {
     char left[16], most[16];
-    cm_format_bytes((double)room->bytes, left);
-    cm_format_bytes((double)room->limit, most);
-    if (room->bytes == UINT64_MAX) {
+    cm_format_bytes((double)space->bytes, left);
+    cm_format_bytes((double)space->limit, most);
+    if (space->bytes == UINT64_MAX) {
         snprintf(out, size, "unknown");
-    } else if (room->limit == 0) {
+    } else if (space->limit == 0) {
         snprintf(out, size, "%s are available", left);
     } else {
-        snprintf(out, size, "%s are available (%s allows %s)", left, room->by, most);
+        snprintf(out, size, "%s are available (%s allows %s)", left, space->by, most);
     }
 }
 
 cm_status cm_memory_check(double bytes, const char *what) {
     char there[96];
-    const cm_memory_room room = cm_memory_ask();
-    if (room.bytes == UINT64_MAX || bytes <= (double)room.bytes) return CM_OK;
-    cm_memory_describe(&room, there, sizeof there);
+    const cm_memory_space space = cm_memory_ask();
+    if (space.bytes == UINT64_MAX || bytes <= (double)space.bytes) return CM_OK;
+    cm_memory_describe(&space, there, sizeof there);
     return cm_fail(cm_memory_fail(bytes, what), "%s, %s", cm_error_message(), there);
 }
 

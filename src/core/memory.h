@@ -14,19 +14,19 @@ void cm_format_bytes(double bytes, char out[16]);
 /* How much memory there still is for this process: the least of what the machine has available (free swap included),
  * what the control groups that it is in allow (v1 and v2, each of those that hold it), and what `ulimit -v` and -d do.
  * Blocks that were taken (below) and not yet written to count as used. */
-typedef struct cm_memory_room {
+typedef struct cm_memory_space {
     uint64_t bytes; /* UINT64_MAX if the system does not say */
     uint64_t limit; /* all that whoever has the least to give would allow; 0: that is the machine */
     const char *by; /* "the machine", "a control group", "ulimit -v", "ulimit -d" */
-} cm_memory_room;
-cm_memory_room cm_memory_ask(void);
+} cm_memory_space;
+cm_memory_space cm_memory_ask(void);
 uint64_t cm_memory_available(void); /* its bytes */
 /* "21 GB are available (a control group allows 24 GB)" */
-void cm_memory_describe(const cm_memory_room *room, char *out, size_t size);
+void cm_memory_describe(const cm_memory_space *space, char *out, size_t size);
 
 /* What control groups leave, from the list of them that a process has (/proc/self/cgroup) and where they are mounted
- * (/sys/fs/cgroup). Lowers *room. */
-void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room *room);
+ * (/sys/fs/cgroup). Lowers *space. */
+void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_space *space);
 
 /* Bytes that this process may take in blocks, all together: Device.memory_limit; 0: no limit but the machine's. */
 void cm_memory_limit(uint64_t bytes);

@@ -34,12 +34,12 @@ void cm_text_clear(cm_text *text) {
 }
 
 void cm_text_add(cm_text *text, const char *format, ...) {
-    size_t room = sizeof text->bytes - text->used;
+    size_t space = sizeof text->bytes - text->used;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text->bytes + text->used, room, format, arguments);
+    int length = vsnprintf(text->bytes + text->used, space, format, arguments);
     va_end(arguments);
-    if (length > 0) text->used += (size_t)length < room ? (size_t)length : room - 1;
+    if (length > 0) text->used += (size_t)length < space ? (size_t)length : space - 1;
 }
 
 /* The start of the last line. */

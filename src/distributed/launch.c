@@ -144,7 +144,7 @@ typedef struct relay {
     int from, to;
     bool is_open, is_terminal; /* `to` */
     size_t used, at;           /* bytes that were read, and those of them that are written */
-    char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is room */
+    char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is space */
     int error;                 /* of the first write that failed although somebody reads; 0: none */
     bool has_said;             /* anything */
     bool has_line;             /* of progress, on a terminal: one without an end */
@@ -156,7 +156,7 @@ typedef struct reader {
     char line[CM_LAUNCH_TEXT];
     size_t used;
     bool is_mute;        /* nobody wants to know how ranks end that were ended */
-    const relay *output; /* makes room on the terminal */
+    const relay *output; /* makes space on the terminal */
 } reader;
 
 static void end_line(reader *r) {
@@ -307,14 +307,14 @@ static void become(char *const *command, const job *j, int out, int err, const c
 /* Reads, and writes, what there is, for at most so many milliseconds. True if something came. */
 static bool relay_some(job *j, int milliseconds, const sigset_t *waiting) {
     relay *o = &j->output;
-    const bool has_room = o->used == 0;
+    const bool is_empty = o->used == 0;
     const struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     struct pollfd ends[2] = {{.fd = j->from, .events = POLLIN}, {.fd = o->to, .events = POLLOUT}};
-    if (has_room) ends[1] = (struct pollfd){.fd = o->is_open ? o->from : -1, .events = POLLIN};
+    if (is_empty) ends[1] = (struct pollfd){.fd = o->is_open ? o->from : -1, .events = POLLIN};
     if (ppoll(ends, 2, &wait, waiting) <= 0) return false;
     if (ends[0].revents && !read_lines(&j->errors, j->from)) j->from = -1;
-    if (ends[1].revents && has_room) read_output(o);
-    if (ends[1].revents && !has_room) write_output(o);
+    if (ends[1].revents && is_empty) read_output(o);
+    if (ends[1].revents && !is_empty) write_output(o);
     return true;
 }
 
@@ -435,7 +435,7 @@ static cm_status start_guarded(const cm_launch *launch, char *const *command, in
     return result;
 }
 
-/* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so this
+/* The ranks bind themselves (cm_launch_bind), and whether they find space has been checked in our own way: so this
  * machine is given to the launcher as one with as many slots as there are ranks, whose messages go through memory: Open
  * MPI does not look for networks then, which takes 0.2 s. In an allocation of SLURM it knows the machines by itself. */
 static int write_command(const cm_launch *launch, char *own, char hosts[48], char number[16], const char **out) {

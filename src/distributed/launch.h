@@ -37,7 +37,8 @@ typedef struct cm_launch {
     FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
 
-/* Ranks that mpirun has room for in the allocation of SLURM that we are in, on machines that it is told of; 0: in none.
+/* Ranks that mpirun has space for in the allocation of SLURM that we are in, on machines that it is told of; 0: in
+ * none.
  */
 int cm_launch_allocated(void);
 

@@ -97,7 +97,7 @@ cm_status cm_env_check_reward(const cm_env *env, const void *rules, double rewar
                    reward, spec->reward_low, spec->reward_high);
 }
 
-/* Records of games have room for that many moves. */
+/* Records of games have space for that many moves. */
 static cm_status check_length(const cm_env *env, const void *state) {
     const int steps = ((const cm_env_common *)state)->steps, most = env->spec.max_plies;
     if (most == 0 || steps < most || cm_env_ended(state)) return CM_OK;

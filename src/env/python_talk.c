@@ -227,7 +227,7 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
     }
 }
 
-/* What render() returns, if that is text; *bytes are what there is room for, then what there is. */
+/* What render() returns, if that is text; *bytes are what there is space for, then what there is. */
 static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, bool is_fresh, char *text, size_t *bytes) {
     const cm_worker_request request = {CM_WORKER_SHOW,
                                        s->key,

@@ -25,7 +25,7 @@ RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
 DONE, MISSING, FAILED = 0, 1, 2
 ASIDE = 5  # behind those of spaces.py
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
-STALE = 20000  # requests after which an episode that nobody asked for may make room for another
+STALE = 20000  # requests after which an episode that nobody asked for may make space for another
 PICTURE = 4000  # bytes
 LINE = 300  # characters of what an exception says
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other

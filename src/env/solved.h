@@ -21,7 +21,7 @@ enum { CM_SOLVED_SOURCES = 2, CM_SOLVED_ABOUT = 200, CM_SOLVED_MOST = 1000000 };
 
 /* N positions of one game, A actions, P its most plies. Owns its arrays. */
 typedef struct cm_solved {
-    int count, capacity;                            /* N, and how many there is room for                */
+    int count, capacity;                            /* N, and how many there is space for                */
     int actions, stride;                            /* A, P                                             */
     int16_t *moves;                                 /* [N, P] from the start                            */
     int32_t *ply;                                   /* [N] how many of them                             */
@@ -32,7 +32,7 @@ typedef struct cm_solved {
 
 extern const char *const cm_solved_source_names[CM_SOLVED_SOURCES];
 
-/* Room for `capacity` (1 .. CM_SOLVED_MOST) positions of a game whose length is bounded. Errors: CM_ERR_INPUT,
+/* Space for `capacity` (1 .. CM_SOLVED_MOST) positions of a game whose length is bounded. Errors: CM_ERR_INPUT,
  * CM_ERR_MEMORY; *out is then empty. */
 cm_status cm_solved_create(const cm_env *env, int capacity, cm_solved *out) CM_MUST_USE;
 void cm_solved_free(cm_solved *solved);

@@ -10,7 +10,7 @@
 #include "env/env.h"
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
-enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have room for */
+enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have space for */
 static const int32_t unset = INT32_MIN;
 
 /* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on side by side, and

@@ -207,7 +207,7 @@ static cm_status fail_stopped(cm_worker *worker) {
     return cm_fail(CM_ERR_INTERRUPTED, "%s has not come back since the request to stop", doing(worker));
 }
 
-/* Waits until there is something to read, or room to write (POLLIN, POLLOUT). */
+/* Waits until there is something to read, or space to write (POLLIN, POLLOUT). */
 static cm_status await(cm_worker *worker, short events) {
     const double since = cm_clock_seconds();
     double told = since;

@@ -48,7 +48,7 @@ cm_status cm_worker_attach(const char *name, int channel, cm_worker **out, char 
 cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count, double limit) CM_MUST_USE;
 
 /* Waits for the next answer, and says every ten seconds that it does. reply[*bytes], on entry
- * the bytes that it has room for, is the answer. *is_missing: the episode of `key` is not alive there. Errors:
+ * the bytes that it has space for, is the answer. *is_missing: the episode of `key` is not alive there. Errors:
  * CM_ERR_INPUT says what the environment raised, and the next answer can be waited for; CM_ERR_IO: the process has
  * ended, or was ended as a call has not come back within the limit; CM_ERR_INTERRUPTED: it has not some seconds after
  * the flag that is heeded was asked. */

@@ -67,7 +67,7 @@ typedef struct cm_batch {
     int32_t *offset;                  /* [K+1] bootstrap positions of a row      */
     int64_t *drawn;                   /* [table] numbers drawn, -1: free         */
     int32_t table;                    /* a power of two, at least 2 B            */
-    struct cm_window_scratch *window; /* room for a position that wraps around the ring's end */
+    struct cm_window_scratch *window; /* space for a position that wraps around the ring's end */
 } cm_batch;
 
 /* Takes the memory of a batch that fits the replay's configuration. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */

@@ -6,8 +6,8 @@
 
 /* What one shard has saved. */
 typedef struct source {
-    cm_bytes room; /* its state, unpacked */
-    cm_cursor in;  /* behind the steps of the segments; in `room`, like the next one's steps */
+    cm_bytes space; /* its state, unpacked */
+    cm_cursor in;   /* behind the steps of the segments; in `space`, like the next one's steps */
     cm_saved_ring ring;
     int64_t first, environments; /* its lanes' environments */
     uint64_t collected;          /* steps of all of them */
@@ -45,7 +45,7 @@ static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *st
     cm_source file;
     uint64_t environments, steps;
     cm_source_memory(&file, state->data, state->size, "");
-    CM_TRY(cm_saved_open_state(replay, &file, (uint64_t)deal->shards, &s->room, &s->in, &environments, &s->ring));
+    CM_TRY(cm_saved_open_state(replay, &file, (uint64_t)deal->shards, &s->space, &s->in, &environments, &s->ring));
     if (environments < 1 || environments > 65536)
         return cm_fail(CM_ERR_INPUT, "%llu environments", (unsigned long long)environments);
     s->first = first;
@@ -72,7 +72,7 @@ static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states)
         cm_status status = open_source(deal, &states[i], all, &deal->sources[i]);
         if (status != CM_OK) return cm_fail_in(status, "replay of rank %d", i);
         all += deal->sources[i].environments;
-        bytes += deal->sources[i].room.size;
+        bytes += deal->sources[i].space.size;
         if (bytes > most)
             return cm_fail(CM_ERR_INPUT, "replay: the states of ranks 0 to %d unpack to more than the whole replay", i);
     }
@@ -308,7 +308,7 @@ cm_status cm_replay_deal_whole(cm_replay *replay, int shard, int shards, const c
     replay->loading = true;
     cm_status status = cm_alloc(&deal->sources, (size_t)count, sizeof *deal->sources, "dealing the replay");
     if (status == CM_OK) status = fill(deal, states);
-    for (int i = 0; deal->sources && i < count; i++) cm_bytes_free(&deal->sources[i].room);
+    for (int i = 0; deal->sources && i < count; i++) cm_bytes_free(&deal->sources[i].space);
     deal->whole = NULL;
     *losses = deal->losses;
     if (status == CM_OK) {

@@ -342,24 +342,24 @@ void cm_cursor_close(cm_cursor *cursor) {
     cursor->unpacker = NULL;
 }
 
-static cm_status unpack_whole(cm_cursor *in, const char *what, uint64_t most, cm_bytes *room) {
+static cm_status unpack_whole(cm_cursor *in, const char *what, uint64_t most, cm_bytes *space) {
     unsigned char *all = NULL;
     if (in->left > most)
         return cm_fail(CM_ERR_INPUT, "%s: %llu bytes unpacked, where this replay has at most %llu", what,
                        (unsigned long long)in->left, (unsigned long long)most);
-    room->size = 0;
-    CM_TRY(cm_bytes_extend(room, (size_t)in->left, &all));
+    space->size = 0;
+    CM_TRY(cm_bytes_extend(space, (size_t)in->left, &all));
     if (read_bytes(in, all, in->left) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
     return cm_frame_end(in, what);
 }
 
 cm_status cm_frame_unpack(const cm_source *source, const char *magic, const char *what, uint64_t most, cm_frame *frame,
-                          cm_bytes *room, cm_cursor *out) {
+                          cm_bytes *space, cm_cursor *out) {
     cm_cursor in;
     CM_TRY(cm_frame_open(source, magic, what, frame, &in));
-    cm_status status = unpack_whole(&in, what, most, room);
+    cm_status status = unpack_whole(&in, what, most, space);
     cm_cursor_close(&in);
     *out = (cm_cursor){
-        .at = room->data, .ready = room->size, .left = room->size, .observation_type = frame->observation_type};
+        .at = space->data, .ready = space->size, .left = space->size, .observation_type = frame->observation_type};
     return status;
 }

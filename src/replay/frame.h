@@ -42,7 +42,7 @@ typedef struct cm_bytes {
     size_t size, capacity;
 } cm_bytes;
 void cm_bytes_free(cm_bytes *bytes);
-/* Room for `size` bytes behind those that are there; counts them. Errors: CM_ERR_MEMORY. */
+/* Space for `size` bytes behind those that are there; counts them. Errors: CM_ERR_MEMORY. */
 cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) CM_MUST_USE;
 
 enum { CM_FRAME_FLOAT32, CM_FRAME_BYTES }; /* how a row's observation is stored */
@@ -98,9 +98,9 @@ cm_status cm_frame_open(const cm_source *source, const char *magic, const char *
 cm_status cm_frame_end(cm_cursor *cursor, const char *what) CM_MUST_USE;
 void cm_cursor_close(cm_cursor *cursor);
 
-/* The whole payload, of at most `most` bytes, in *room. */
+/* The whole payload, of at most `most` bytes, in *space. */
 cm_status cm_frame_unpack(const cm_source *source, const char *magic, const char *what, uint64_t most, cm_frame *frame,
-                          cm_bytes *room, cm_cursor *out) CM_MUST_USE;
+                          cm_bytes *space, cm_cursor *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -51,7 +51,7 @@ typedef struct cm_lane {
     unsigned char padding[35];
 } cm_lane;
 
-/* Room for one position's window where it wraps around the end of the ring. */
+/* Space for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
     cm_replay_row *row; /* [rows]   */
     float *policy;      /* [K+1, P]; NULL: they are not looked at */
@@ -100,7 +100,7 @@ struct cm_replay {
 
 /* ---- store.c ---- */
 
-/* Takes room for a window from `arena`. */
+/* Takes space for a window from `arena`. */
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
                             int32_t window_rows, bool has_policies);
 
@@ -149,7 +149,7 @@ cm_status cm_observation_pack(const float *observation, size_t count, float unit
 /* ---- commit.c ---- */
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */
-/* Makes room for `steps` steps and the row behind them; the first slot of it. */
+/* Makes space for `steps` steps and the row behind them; the first slot of it. */
 int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
 
 /* Makes the rows from `slot` on, filled by now, the newest segment: its saved fields and, for the first `known` steps,

@@ -34,8 +34,8 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 /* Takes, or passes over, the steps + 1 rows of a segment that the cursor stands before. */
 typedef cm_status cm_saved_segment_visitor(void *context, uint64_t segment, int32_t steps, cm_cursor *in);
 
-/* Gives every segment of a file to `take`. The errors of both name the segment. */
-cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *take,
+/* Gives every segment of a file to `visit`. The errors of both name the segment. */
+cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *visit,
                                 void *context) CM_MUST_USE;
 
 /* Reads the rows of a segment into slots that are free or wait for it. */
@@ -51,8 +51,8 @@ typedef struct cm_saved_ring {
 } cm_saved_ring;
 
 /* Checks the frame of a state of one of the replay's size, or of all `shards` of that size together, unpacks it into
- * *room and reads its beginning, up to the priorities. *environments is the number of its lanes. */
-cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *room,
+ * *space and reads its beginning, up to the priorities. *environments is the number of its lanes. */
+cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *space,
                               cm_cursor *in, uint64_t *environments, cm_saved_ring *out) CM_MUST_USE;
 
 /* The lane of one environment, read or passed over; *steps: all that it ever had. */

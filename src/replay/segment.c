@@ -129,12 +129,12 @@ static void count_steps(cm_replay *replay, uint64_t steps, uint64_t shares) {
 }
 
 static cm_status read_segments(const cm_replay *replay, const cm_frame *frame, cm_cursor *in,
-                               cm_saved_segment_visitor *take, void *context) {
+                               cm_saved_segment_visitor *visit, void *context) {
     CM_TRY(cm_saved_check_shape(replay, frame, what));
     for (uint64_t i = 0; i < frame->b; i++) {
         int32_t steps = 0;
         cm_status status = get_steps(replay, in, &steps);
-        if (status == CM_OK) status = take(context, frame->a + i, steps, in);
+        if (status == CM_OK) status = visit(context, frame->a + i, steps, in);
         if (status != CM_OK) {
             return cm_fail_in(CM_ERR_INPUT, "%s: segment %llu", what, (unsigned long long)(frame->a + i));
         }
@@ -142,14 +142,14 @@ static cm_status read_segments(const cm_replay *replay, const cm_frame *frame, c
     return cm_frame_end(in, what);
 }
 
-cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *take,
+cm_status cm_saved_each_segment(const cm_replay *replay, const cm_source *file, cm_saved_segment_visitor *visit,
                                 void *context) {
     cm_frame frame;
     cm_cursor in;
     uint64_t first, count;
     CM_TRY(cm_replay_segments_range(file, &first, &count));
     CM_TRY(cm_frame_open(file, magic, what, &frame, &in));
-    cm_status status = read_segments(replay, &frame, &in, take, context);
+    cm_status status = read_segments(replay, &frame, &in, visit, context);
     cm_cursor_close(&in);
     return status;
 }

@@ -192,7 +192,7 @@ static uint64_t most_bytes(const cm_replay *replay, const cm_frame *frame, uint6
     return (are_packed ? sizeof(float) : 1) * shards * replay->plan.bytes;
 }
 
-cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *room,
+cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *space,
                               cm_cursor *in, uint64_t *environments, cm_saved_ring *out) {
     const bool prioritized = replay->config.prioritized;
     cm_frame frame;
@@ -201,19 +201,19 @@ cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, u
     if (frame.b != (uint64_t)prioritized)
         return cm_fail(CM_ERR_INPUT, "%s: %s priorities; the replay is %s them", what, frame.b ? "with" : "without",
                        prioritized ? "with" : "without");
-    CM_TRY(cm_frame_unpack(state, magic, what, most_bytes(replay, &frame, shards), &frame, room, in));
+    CM_TRY(cm_frame_unpack(state, magic, what, most_bytes(replay, &frame, shards), &frame, space, in));
     *environments = frame.a;
     if (get_ring(replay, in, out) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
     return CM_OK;
 }
 
-static cm_status read_state(cm_replay *replay, const cm_source *state, cm_bytes *room) {
+static cm_status read_state(cm_replay *replay, const cm_source *state, cm_bytes *space) {
     const cm_replay_config *c = &replay->config;
     cm_cursor in;
     cm_saved_ring from;
     uint64_t environments;
     int32_t dropped_rows;
-    CM_TRY(cm_saved_open_state(replay, state, 1, room, &in, &environments, &from));
+    CM_TRY(cm_saved_open_state(replay, state, 1, space, &in, &environments, &from));
     if (environments != (uint64_t)c->environments)
         return cm_fail(CM_ERR_INPUT, "%s: of %llu environments; the replay has %d", what,
                        (unsigned long long)environments, c->environments);
@@ -231,9 +231,9 @@ cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) {
     CM_TRY(cm_replay_claim(replay, "loading"));
     cm_replay_empty(replay);
     replay->loading = true;
-    cm_bytes room = {0};
-    cm_status status = read_state(replay, state, &room);
-    cm_bytes_free(&room);
+    cm_bytes space = {0};
+    cm_status status = read_state(replay, state, &space);
+    cm_bytes_free(&space);
     if (status != CM_OK) cm_saved_abandon(replay);
     return status;
 }

@@ -180,7 +180,7 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
 /* ---- create --------------------------------------------------------------------------------------------------------
  */
 
-/* Checks that each row of table[rows, size] is a permutation; marks[size] is room for it, zeroed before and after. */
+/* Checks that each row of table[rows, size] is a permutation; marks[size] is space for it, zeroed before and after. */
 static cm_status check_permutations(const char *name, const int32_t *table, int rows, int size, uint8_t *marks) {
     for (int s = 0; s < rows; s++) {
         const int32_t *row = table + (size_t)s * (size_t)size;

@@ -300,21 +300,21 @@ uint64_t cm_checkpoint_copy_bytes(const cm_checkpoint_store *store, const char *
     return is_there && cm_checkpoint_is_shared(&file) ? file.bytes : 0;
 }
 
-static cm_status compare_room(const cm_checkpoint_store *store, uint64_t need) {
-    uint64_t room = 0;
+static cm_status compare_space(const cm_checkpoint_store *store, uint64_t need) {
+    uint64_t space = 0;
     char wanted[16], there[16];
-    CM_TRY(cm_disk_free(store->run.path, &room));
-    if (room >= need) return CM_OK;
+    CM_TRY(cm_disk_free(store->run.path, &space));
+    if (space >= need) return CM_OK;
     cm_format_bytes((double)need, wanted);
-    cm_format_bytes((double)room, there);
-    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs about %s, the disk has %s free: make room", store->run.path,
+    cm_format_bytes((double)space, there);
+    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs about %s, the disk has %s free: make space", store->run.path,
                    wanted, there);
 }
 
-cm_status cm_checkpoint_check_room(const cm_checkpoint_store *store, const cm_checkpoint_part *parts, int count) {
+cm_status cm_checkpoint_check_space(const cm_checkpoint_store *store, const cm_checkpoint_part *parts, int count) {
     double need = (double)cm_checkpoint_bytes(parts, count);
     CM_TRY(store->comm->all_reduce_double(store->comm, &need, 1));
-    return cm_ranks_agree(store->comm, leads(store) ? compare_room(store, (uint64_t)need) : CM_OK);
+    return cm_ranks_agree(store->comm, leads(store) ? compare_space(store, (uint64_t)need) : CM_OK);
 }
 
 /* After an error: nothing stays open, and the message names this rank if there are others. */

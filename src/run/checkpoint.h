@@ -92,10 +92,10 @@ cm_status cm_checkpoint_clean(cm_checkpoint_store *store) CM_MUST_USE;
 /* Bytes that the next checkpoint of these parts will take, as far as they know. */
 uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count);
 
-/* Whether the disk has room for the next checkpoint, so that nothing is written that would fill it. Collective. Errors:
- * CM_ERR_IO says what is needed and what is there. */
-cm_status cm_checkpoint_check_room(const cm_checkpoint_store *store, const cm_checkpoint_part *parts,
-                                   int count) CM_MUST_USE;
+/* Whether the disk has space for the next checkpoint, so that nothing is written that would fill it. Collective.
+ * Errors: CM_ERR_IO says what is needed and what is there. */
+cm_status cm_checkpoint_check_space(const cm_checkpoint_store *store, const cm_checkpoint_part *parts,
+                                    int count) CM_MUST_USE;
 
 /* Writes the checkpoint `update`, points `latest` at it and removes the ones that are no longer kept. Of several ranks
  * each saves its own parts, whose file names differ from those of the others. Collective. Errors: CM_ERR_IO; an error

@@ -162,7 +162,7 @@ static cm_status try_next(cm_run_learner *l, int64_t i, bool *is_asked) {
 }
 
 /* Up to `batches`, which are fewer afterwards if it is broken off: those of whole updates, of which alone `sum` is.
- * With room for two, the next batch is launched before the last one is finished. */
+ * With space for two, the next batch is launched before the last one is finished. */
 static cm_status learn_from(cm_run_learner *l, int64_t *batches, const char *dump, cm_learning *sum) {
     const int64_t ahead = cm_trainer_in_flight(l->trainer) > 1 ? 1 : 0, each = l->c->trainer.gradient_accumulation;
     cm_learning whole = *sum;

@@ -243,8 +243,8 @@ void cm_metrics_close(cm_metrics_file *file) {
 /* ---- reading ---- */
 
 typedef struct row_list {
-    cm_metrics *rows; /* [space], owned */
-    int count, space, evaluated;
+    cm_metrics *rows; /* [capacity], owned */
+    int count, capacity, evaluated;
     int64_t plain, stride; /* rows without an evaluation that were seen, of which one in so many is kept */
     cm_metrics last;       /* the one that was seen last */
 } row_list;
@@ -268,11 +268,11 @@ static void thin(row_list *list) {
 }
 
 static cm_status append_row(row_list *list, const cm_metrics *row) {
-    if (list->count == list->space) {
-        int space = 2 * list->space + 64;
-        cm_metrics *rows = realloc(list->rows, (size_t)space * sizeof *rows);
-        if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", space);
-        list->rows = rows, list->space = space;
+    if (list->count == list->capacity) {
+        int capacity = 2 * list->capacity + 64;
+        cm_metrics *rows = realloc(list->rows, (size_t)capacity * sizeof *rows);
+        if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", capacity);
+        list->rows = rows, list->capacity = capacity;
     }
     list->rows[list->count++] = *row;
     list->evaluated += is_evaluated(row);

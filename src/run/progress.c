@@ -22,7 +22,7 @@
 #include "core/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
-enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind it; of a terminal with room for few */
+enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind it; of a terminal with space for few */
 
 struct cm_progress {
     cm_progress_style style;
@@ -96,7 +96,7 @@ void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size
     }
 }
 
-/* A part of the line; the least important one goes first when there is no room. */
+/* A part of the line; the least important one goes first when there is no space. */
 typedef struct part {
     int importance; /* the higher, the longer it stays */
     char text[PART_BYTES];

@@ -159,10 +159,10 @@ static cm_status iterate_in_turn(cm_run *run) {
 static cm_status run_overlap_task(void *context, int task, int worker) {
     (void)worker;
     cm_run *run = context;
-    if (task == 1) return run->overlap.acts ? act(run, run->round.share) : CM_OK;
-    run->overlap.learnt = learn(run);
-    __atomic_store_n(&run->overlap.has_learnt, 1, __ATOMIC_RELEASE);
-    return run->overlap.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->overlap.learnt;
+    if (task == 1) return run->tasks.acts ? act(run, run->round.share) : CM_OK;
+    run->tasks.learnt = learn(run);
+    __atomic_store_n(&run->tasks.has_learnt, 1, __ATOMIC_RELEASE);
+    return run->tasks.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->tasks.learnt;
 }
 
 static cm_status run_overlap_tasks(void *context) {
@@ -173,7 +173,7 @@ static cm_status run_overlap_tasks(void *context) {
 /* Learns from what was acted last while the next steps are acted with the parameters from before. What was acted counts
  * when all is learnt. */
 static cm_status iterate_overlapped(cm_run *run) {
-    cm_run_overlap *overlap = &run->overlap;
+    cm_run_overlap *tasks = &run->tasks;
     if (!run->state.is_within) {
         if (run->state.fresh_steps == 0) {
             CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
@@ -181,14 +181,14 @@ static cm_status iterate_overlapped(cm_run *run) {
         }
         CM_TRY(begin_round(run));
     }
-    overlap->acts = !acting_done(run);
-    __atomic_store_n(&overlap->has_learnt, 0, __ATOMIC_RELEASE);
+    tasks->acts = !acting_done(run);
+    __atomic_store_n(&tasks->has_learnt, 0, __ATOMIC_RELEASE);
     cm_status status = cm_run_play(run, "acting and learning", run_overlap_tasks);
-    if (__atomic_load_n(&overlap->has_learnt, __ATOMIC_ACQUIRE) == 0)
+    if (__atomic_load_n(&tasks->has_learnt, __ATOMIC_ACQUIRE) == 0)
         return cm_fail(CM_ERR_STATE, "learning did not end, and nothing is saved of it");
-    if (overlap->learnt != CM_OK && overlap->learnt != CM_ERR_INTERRUPTED) return status;
-    if (status == CM_OK && overlap->learnt != CM_OK) status = cm_fail(overlap->learnt, "learning was broken off");
-    CM_TRY(overlap->acts ? check_acted(run, status) : status);
+    if (tasks->learnt != CM_OK && tasks->learnt != CM_ERR_INTERRUPTED) return status;
+    if (status == CM_OK && tasks->learnt != CM_OK) status = cm_fail(tasks->learnt, "learning was broken off");
+    CM_TRY(tasks->acts ? check_acted(run, status) : status);
     CM_TRY(commit(run));
     return end_round(run);
 }
@@ -270,9 +270,9 @@ static void say_of_crashes(const cm_run *run) {
 }
 
 /* Who was told that checkpoints are left out hears of the first that is not. */
-static void say_of_room(cm_run *run) {
+static void report_space(cm_run *run) {
     if (run->is_put_off && cm_run_leads(run))
-        cm_log(CM_INFO, "%s: update %lld found room and is saved", run->directory.path,
+        cm_log(CM_INFO, "%s: update %lld found space and is saved", run->directory.path,
                (long long)run->state.saved_updates);
     run->is_put_off = false;
 }
@@ -286,7 +286,7 @@ static cm_status save(cm_run *run) {
     CM_TRY(advise(run, cm_run_save(run)));
     cm_busy_with("ending", CM_BUSY_ASKED);
     run->pace.saving = fmax(run->pace.saving, cm_clock_seconds() - start);
-    say_of_room(run);
+    report_space(run);
     say_of_crashes(run);
     return advise(run, cm_run_point_best(run, run->state.saved_updates));
 }
@@ -303,9 +303,9 @@ static void put_off(cm_run *run) {
                cm_error_message());
 }
 
-/* On the way a disk without room does not end the run; at its end nothing but the write says that there is none. */
+/* On the way a disk without space does not end the run; at its end nothing but the write says that there is none. */
 static cm_status save_on_the_way(cm_run *run) {
-    const cm_status status = cm_run_check_room(run);
+    const cm_status status = cm_run_check_space(run);
     if (status != CM_ERR_IO) return status == CM_OK ? save(run) : status;
     CM_TRY(keep_folder(run));
     put_off(run);
@@ -434,7 +434,7 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
 
 /* An environment has failed: what was learnt is saved. */
 static cm_status keep_work(cm_run *run, cm_status status) {
-    char message[640]; /* so that the advice has room */
+    char message[640]; /* so that the advice has space */
     snprintf(message, sizeof message, "%s", cm_error_message());
     if (save(run) != CM_OK) {
         char reason[256];

@@ -44,7 +44,7 @@ typedef struct cm_run_request {
     bool drop_damaged;               /* resuming: go on without what is damaged, and say what that was */
     const char *init_from;           /* NULL, or a run whose weights a new run starts from */
     const char *replay_from;         /* NULL, or a run whose memory a new run starts with */
-    uint64_t room;                   /* bytes of memory that it may plan for, besides others; 0: all that there are */
+    uint64_t space;                  /* bytes of memory that it may plan for, besides others; 0: all that there are */
     const char *program;             /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;           /* borrowed */
     cm_comm *comm;                   /* of the ranks, all of which make the same calls; NULL: one process */

@@ -44,10 +44,10 @@ struct cm_run {
     cm_array_table parameters, average, target, moments;
     cm_run_directory directory;
     cm_metrics_file metrics;
-    char *actor_bytes; /* room for what the actor saves, and of it in use */
+    char *actor_bytes; /* space for what the actor saves, and of it in use */
     size_t actor_used;
-    char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
-    cm_memory_room room; /* before anything was taken */
+    char dump[PATH_MAX];   /* where a batch goes that led to a NaN */
+    cm_memory_space space; /* before anything was taken */
 
     const cm_config *config; /* borrowed */
     cm_progress *progress;   /* borrowed */
@@ -84,7 +84,7 @@ struct cm_run {
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
     cm_learning_round round;          /* of it; saved while state.is_within */
-    cm_run_overlap overlap;
+    cm_run_overlap tasks;
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */
@@ -112,15 +112,16 @@ enum { CM_RUN_PLAN_ROWS = 16 };
 /* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
 /* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
-uint64_t cm_run_room(const cm_run *run);
-/* CM_ERR_MEMORY if there is less room than the weights take at least, before anything is made; than all of the plan. */
+uint64_t cm_run_memory_space(const cm_run *run);
+/* CM_ERR_MEMORY if there is less space than the weights take at least, before anything is made; than all of the plan.
+ */
 cm_status cm_run_check_least_memory(const cm_run *run) CM_MUST_USE;
 cm_status cm_run_check_memory(const cm_run *run) CM_MUST_USE;
 /* What to do about a plan of which the part of this name takes most; about large pictures, behind an error. */
 const char *cm_run_memory_advice(const cm_run *run, const char *most);
 cm_status cm_run_advise_of_pictures(const cm_run *run, cm_status status) CM_MUST_USE;
-/* Rows of a plan that takes `bytes` of `room`: a line each if that is more than half, else details. */
-void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room);
+/* Rows of a plan that takes `bytes` of `space`: a line each if that is more than half, else details. */
+void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t space);
 
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
@@ -130,7 +131,7 @@ cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 cm_status cm_run_look(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 /* Whether the counters of a checkpoint are those of its environments, which are run->counts. */
 cm_status cm_run_check_counts(const cm_run *run) CM_MUST_USE;
-cm_status cm_run_check_room(cm_run *run) CM_MUST_USE; /* cm_checkpoint_check_room */
+cm_status cm_run_check_space(cm_run *run) CM_MUST_USE; /* cm_checkpoint_check_space */
 /* Points `best` at a checkpoint just saved or loaded, if best_due says so: a kill between the checkpoint and this loses
  * nothing, as the checkpoint knows that it is the best. */
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;

@@ -27,10 +27,10 @@ static uint64_t limit_of(const cm_run *run) {
 }
 
 /* What is allowed, by the user or by what there was before the run took anything. */
-uint64_t cm_run_room(const cm_run *run) {
+uint64_t cm_run_memory_space(const cm_run *run) {
     const uint64_t limit = limit_of(run);
     if (!run->session->backend->device->is_host) return UINT64_MAX;
-    return limit < run->room.bytes ? limit : run->room.bytes;
+    return limit < run->space.bytes ? limit : run->space.bytes;
 }
 
 const char *cm_run_memory_advice(const cm_run *run, const char *most) {
@@ -46,12 +46,12 @@ static cm_status fail_limit(const cm_run *run, const char *needed, const char *m
     const uint64_t limit = limit_of(run);
     const char *advice = cm_run_memory_advice(run, most);
     char allowed[96];
-    if (limit <= run->room.bytes) {
+    if (limit <= run->space.bytes) {
         cm_format_bytes((double)limit, allowed);
         return cm_fail(CM_ERR_MEMORY, "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: %s",
                        needed, allowed, most, advice);
     }
-    cm_memory_describe(&run->room, allowed, sizeof allowed);
+    cm_memory_describe(&run->space, allowed, sizeof allowed);
     return cm_fail(CM_ERR_MEMORY, "memory: the run needs %s, %s; most of it is %s: %s", needed, allowed, most, advice);
 }
 
@@ -62,7 +62,7 @@ cm_status cm_run_check_memory(const cm_run *run) {
     char needed[16];
     int count = 0, most = 0;
     const uint64_t bytes = (uint64_t)cm_run_memory(run, rows, &count) * (uint64_t)run->session->comm->local_size;
-    if (bytes <= cm_run_room(run)) return CM_OK;
+    if (bytes <= cm_run_memory_space(run)) return CM_OK;
     for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
     cm_format_bytes((double)bytes, needed);
     return fail_limit(run, needed, rows[most].name);
@@ -75,7 +75,7 @@ cm_status cm_run_check_least_memory(const cm_run *run) {
     const uint64_t ranks = (uint64_t)run->session->comm->local_size;
     const uint64_t bytes = COPIES * (uint64_t)table->parameters * sizeof(float) * ranks;
     char needed[32] = "at least ";
-    if (bytes <= cm_run_room(run)) return CM_OK;
+    if (bytes <= cm_run_memory_space(run)) return CM_OK;
     cm_format_bytes((double)bytes, needed + strlen(needed));
     return fail_limit(run, needed, "parameters");
 }
@@ -89,11 +89,11 @@ cm_status cm_run_advise_of_pictures(const cm_run *run, cm_status status) {
                    cm_error_message(), (int)spec->shape[0], (int)spec->shape[1], (int)spec->shape[2]);
 }
 
-void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room) {
+void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t space) {
     char size[16];
     for (int i = 0; i < count; i++) {
         cm_format_bytes((double)rows[i].bytes, size);
-        if (bytes > room / 2) {
+        if (bytes > space / 2) {
             cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
         } else {
             cm_progress_detail(run->progress, "  %-32s %8s", rows[i].name, size);

@@ -36,8 +36,8 @@ static cm_status open_acting(cm_run *run) {
 }
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
-    run->room = cm_memory_ask();
-    if (request->room > 0 && request->room < run->room.bytes) run->room.bytes = request->room;
+    run->space = cm_memory_ask();
+    if (request->space > 0 && request->space < run->space.bytes) run->space.bytes = request->space;
     CM_TRY(cm_run_check_least_memory(run));
     CM_TRY(cm_patient_create(&run->patient));
     CM_TRY(open_pools(run));

@@ -21,7 +21,7 @@ enum { SLOW_PARAMETERS = 10000000 }; /* take about a second to prepare */
 
 /* A plan that is large here, or would be on most machines, is none to take in silence. */
 static void say_large(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes) {
-    const uint64_t most_machines = 4000000000u, here = cm_run_room(run) / 2;
+    const uint64_t most_machines = 4000000000u, here = cm_run_memory_space(run) / 2;
     const uint64_t large = here < most_machines ? here : most_machines;
     int most = 0;
     for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
@@ -48,7 +48,7 @@ static void say_plan(cm_run *run) {
     const uint64_t bytes = total * (uint64_t)run->session->comm->local_size;
     cm_progress_say(run->progress, "memory    %s%s", size, disk);
     say_large(run, rows, taken, bytes);
-    cm_run_say_rows(run, rows, taken, bytes, cm_run_room(run));
+    cm_run_say_rows(run, rows, taken, bytes, cm_run_memory_space(run));
 }
 
 static void say_limits(cm_run *run) {

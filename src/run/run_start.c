@@ -21,7 +21,7 @@ static cm_status refuse_task(const cm_run *run, const char *flag, const char *fr
                    from, task, run->session->env.spec.name, from, set);
 }
 
-/* The keys that shape a network and differ between two runs, as far as they find room: "hidden_dim 32 (not 128)". */
+/* The keys that shape a network and differ between two runs, as far as they find space: "hidden_dim 32 (not 128)". */
 static bool list_differences(const cm_config *theirs, const cm_config *own, char out[DIFFERENCES]) {
     cm_config_difference *rows = NULL;
     int count = 0;

@@ -241,7 +241,7 @@ cm_status cm_run_save(cm_run *run) {
     return CM_OK;
 }
 
-cm_status cm_run_check_room(cm_run *run) { return cm_checkpoint_check_room(run->store, run->parts, CM_RUN_PARTS); }
+cm_status cm_run_check_space(cm_run *run) { return cm_checkpoint_check_space(run->store, run->parts, CM_RUN_PARTS); }
 
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) {
     const bool is_best = run->best_due;

@@ -20,7 +20,7 @@ double cm_support_steps(const cm_env_spec *spec, double discount) {
     return discount < 1.0 ? (1.0 - pow(discount, steps)) / (1.0 - discount) : steps;
 }
 
-/* The largest reward: as the environment bounds it, or with room for four times the largest that was seen. */
+/* The largest reward: as the environment bounds it, or with space for four times the largest that was seen. */
 static double reward_reach(const cm_env_spec *spec, const cm_env_tried *seen) {
     const double bound = fmax(-spec->reward_low, spec->reward_high);
     return isfinite(bound) ? bound : 4.0 * fmax(-seen->reward_low, seen->reward_high);

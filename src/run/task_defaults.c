@@ -146,7 +146,7 @@ const cm_task_row *cm_task_rows(int *count) {
 typedef void writer(const char *key, const cm_env_spec *spec, const cm_env_survey *seen, char text[16]);
 
 /* Of a size; 1 stands for one not met. A reward may be the larger the sooner it is reached: what random play met has
- * room to the next power of ten. */
+ * space to the next power of ten. */
 static double largest_reward(const cm_env_survey *seen) {
     const double largest = fmax(-seen->reward_low, seen->reward_high), barely = 1e-6;
     return largest > 0.0 ? pow(10.0, ceil(log10(largest) - barely)) : 1.0;

@@ -101,19 +101,19 @@ START_TEST(one_launch_gives_the_bits_of_many) {
 }
 END_TEST
 
-START_TEST(as_many_weights_are_near_as_there_is_room_for) {
+START_TEST(as_many_weights_are_near_as_there_is_space_for) {
     search_task t = {CM_POLICY_MUZERO, CM_F32, MOST_ROOTS, SIMULATIONS, 0}; /* in tiles of half as many rows */
     const struct {
         size_t bytes;
         int layers, partly;
-    } rooms[] = {{1 << 20, 6, 0},  {227 << 10, 5, 1}, {147 << 10, 4, 1},
-                 {67 << 10, 3, 1}, {25 << 10, 3, 0},  {20 << 10, 2, 0}};
+    } spaces[] = {{1 << 20, 6, 0},  {227 << 10, 5, 1}, {147 << 10, 4, 1},
+                  {67 << 10, 3, 1}, {25 << 10, 3, 0},  {20 << 10, 2, 0}};
     open_all(infer_network(INFER_WIDE));
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
-        cuda_cpu_limits.block_bytes = rooms[i].bytes;
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        cuda_cpu_limits.block_bytes = spaces[i].bytes;
         expect_same(&t);
-        ck_assert_int_eq(simulations_cpu_shared, rooms[i].layers);
-        ck_assert_int_eq(simulations_cpu_partly, rooms[i].partly);
+        ck_assert_int_eq(simulations_cpu_shared, spaces[i].layers);
+        ck_assert_int_eq(simulations_cpu_partly, spaces[i].partly);
         t.roots = 1;
     }
     close_all();
@@ -246,7 +246,7 @@ int main(void) {
     TCase *tests = tcase_create("simulations");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, one_launch_gives_the_bits_of_many, 0, sizeof kinds / sizeof *kinds);
-    tcase_add_test(tests, as_many_weights_are_near_as_there_is_room_for);
+    tcase_add_test(tests, as_many_weights_are_near_as_there_is_space_for);
     tcase_add_test(tests, the_faster_one_is_taken);
     tcase_add_test(tests, what_cannot_be_one_launch_stays_many);
     tcase_add_test(tests, no_simulations_are_no_launch);

@@ -272,7 +272,7 @@ START_TEST(terminals_that_are_too_narrow_are_told_so) {
 }
 END_TEST
 
-START_TEST(table_stands_next_to_the_board_where_there_is_room) {
+START_TEST(table_stands_next_to_the_board_where_there_is_space) {
     cm_program_run_terminal(cm_test_folder, "play --run game", 80, "b2\n", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "   a b c   \033[1;36mo\033[0m plays "));
     cm_program_run_terminal(cm_test_folder, "play --run game", 40, "b2\n", &result);
@@ -341,7 +341,7 @@ int main(void) {
     tcase_add_loop_test(tests, no_line_is_wider_than_the_terminal, 0, (int)(sizeof widths / sizeof *widths));
     tcase_add_loop_test(tests, boards_fit_into_terminals_of_40_columns_or_say_what_they_need, 0, 14);
     tcase_add_test(tests, terminals_that_are_too_narrow_are_told_so);
-    tcase_add_test(tests, table_stands_next_to_the_board_where_there_is_room);
+    tcase_add_test(tests, table_stands_next_to_the_board_where_there_is_space);
     tcase_add_loop_test(tests, control_c_and_the_end_of_input_end_the_line_and_the_game, 0, 2);
     tcase_add_test(tests, watched_game_is_redrawn_in_its_place);
     tcase_add_test(tests, captions_of_a_watched_game_stay_on_their_side_of_the_pictures);

@@ -273,7 +273,7 @@ START_TEST(what_commands_print_breaks_between_words_in_a_narrow_terminal) {
 }
 END_TEST
 
-/* What is said below it is broken where there is no room for it, and goes away with it. */
+/* What is said below it is broken where there is no space for it, and goes away with it. */
 START_TEST(a_picture_is_drawn_again_in_its_place_in_a_narrow_terminal) {
     int rows = 0, up = 0;
     expect_ok("train --quiet --run car --set env_name=MountainCar-v0 --env-steps 256 --set hidden_dim=8"

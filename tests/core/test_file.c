@@ -103,7 +103,7 @@ START_TEST(abandoned_file_leaves_the_old_one) {
 }
 END_TEST
 
-START_TEST(write_that_runs_out_of_room_changes_nothing) {
+START_TEST(write_that_runs_out_of_space_changes_nothing) {
     put("a", "old");
     struct rlimit limit;
     getrlimit(RLIMIT_FSIZE, &limit);
@@ -127,8 +127,8 @@ START_TEST(what_can_be_done_about_an_error_is_said) {
         int reason;
         const char *says;
     } errors[] = {
-        {ENOSPC, "/runs/x: cannot write: No space left on device; make room there, or take another place"},
-        {EDQUOT, "/runs/x: cannot write: Disk quota exceeded; make room there, or take another place"},
+        {ENOSPC, "/runs/x: cannot write: No space left on device; make space there, or take another place"},
+        {EDQUOT, "/runs/x: cannot write: Disk quota exceeded; make space there, or take another place"},
         {EACCES, "/runs/x: cannot write: Permission denied; your rights there do not allow it: change them, or take "
                  "another place"},
         {EROFS, "/runs/x: cannot write: Read-only file system; it is mounted read-only: take another place"},
@@ -269,7 +269,7 @@ int main(void) {
     tcase_add_test(c, content_with_zero_bytes_and_of_one_million_bytes_survives);
     tcase_add_test(c, pieces_of_every_size_arrive_in_order);
     tcase_add_test(c, abandoned_file_leaves_the_old_one);
-    tcase_add_test(c, write_that_runs_out_of_room_changes_nothing);
+    tcase_add_test(c, write_that_runs_out_of_space_changes_nothing);
     tcase_add_test(c, what_cannot_be_read_or_written_is_named);
     tcase_add_test(c, what_is_no_file_gives_way_to_none);
     tcase_add_test(c, a_link_that_leads_nowhere_is_named_with_its_target);

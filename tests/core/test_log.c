@@ -171,16 +171,16 @@ START_TEST(lines_of_four_threads_do_not_mix) {
 END_TEST
 
 START_TEST(log_that_cannot_be_written_says_so_once) {
-    enum { ROOM = 4096 };
+    enum { CAPACITY = 4096 };
     struct rlimit before, some;
-    char *full = calloc(1, ROOM);
-    ck_assert_int_eq(cm_file_write(in("log.txt"), full, ROOM), CM_OK);
+    char *full = calloc(1, CAPACITY);
+    ck_assert_int_eq(cm_file_write(in("log.txt"), full, CAPACITY), CM_OK);
     free(full);
     ck_assert_int_eq(cm_log_open(NULL, in("log.txt")), CM_OK);
     int saved = capture();
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    some = (struct rlimit){.rlim_cur = ROOM, .rlim_max = before.rlim_max};
+    some = (struct rlimit){.rlim_cur = CAPACITY, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &some);
     cm_log(CM_INFO, "one");
     cm_log(CM_INFO, "two");

@@ -21,36 +21,36 @@ static void put(const char *name, const char *text) {
 }
 
 /* Of a process whose list of groups is `list`, on a machine that has 900 MB. */
-static cm_memory_room ask(const char *list) {
+static cm_memory_space ask(const char *list) {
     char file[640];
-    cm_memory_room room = {900 * MB, 0, "the machine"};
+    cm_memory_space space = {900 * MB, 0, "the machine"};
     put("list", list);
     snprintf(file, sizeof file, "%s/list", cm_test_folder);
-    cm_memory_ask_groups(file, cm_test_folder, &room);
-    return room;
+    cm_memory_ask_groups(file, cm_test_folder, &space);
+    return space;
 }
 
-static void expect_room(const char *list, uint64_t bytes, uint64_t limit) {
-    const cm_memory_room room = ask(list);
-    ck_assert_uint_eq(room.bytes, bytes);
-    ck_assert_uint_eq(room.limit, limit);
-    ck_assert_str_eq(room.by, limit > 0 ? "a control group" : "the machine");
+static void expect_space(const char *list, uint64_t bytes, uint64_t limit) {
+    const cm_memory_space space = ask(list);
+    ck_assert_uint_eq(space.bytes, bytes);
+    ck_assert_uint_eq(space.limit, limit);
+    ck_assert_str_eq(space.by, limit > 0 ? "a control group" : "the machine");
 }
 
 START_TEST(groups_of_version_2_allow_the_least_of_all_that_hold_the_process) {
     put("job/step/memory.max", "max\n");
     put("job/step/memory.current", "1000000\n");
-    expect_room("0::/job/step\n", 900 * MB, 0);
+    expect_space("0::/job/step\n", 900 * MB, 0);
     put("job/memory.max", "200000000\n");
     put("job/memory.current", "50000000\n");
-    expect_room("0::/job/step\n", 150 * MB, 200 * MB);
+    expect_space("0::/job/step\n", 150 * MB, 200 * MB);
     put("job/memory.stat", "anon 20000000\ninactive_file 20000000\nactive_file 10000000\n");
-    expect_room("0::/job/step\n", 180 * MB, 200 * MB);
+    expect_space("0::/job/step\n", 180 * MB, 200 * MB);
     put("job/step/memory.max", "30000000\n");
-    expect_room("0::/job/step\n", 29 * MB, 30 * MB);
+    expect_space("0::/job/step\n", 29 * MB, 30 * MB);
     put("job/step/memory.current", "40000000\n");
-    expect_room("0::/job/step\n", 0, 30 * MB);
-    expect_room("0::/jobs\n", 900 * MB, 0);
+    expect_space("0::/job/step\n", 0, 30 * MB);
+    expect_space("0::/jobs\n", 900 * MB, 0);
 }
 END_TEST
 
@@ -58,32 +58,32 @@ END_TEST
 START_TEST(groups_are_found_where_a_container_has_them) {
     put("memory.max", "100000000\n");
     put("memory.current", "0\n");
-    expect_room("0::/\n", 100 * MB, 100 * MB);
-    expect_room("12:pids:/docker/0123\n0::/docker/0123\n", 100 * MB, 100 * MB);
+    expect_space("0::/\n", 100 * MB, 100 * MB);
+    expect_space("12:pids:/docker/0123\n0::/docker/0123\n", 100 * MB, 100 * MB);
 }
 END_TEST
 
 START_TEST(groups_of_version_1_are_asked_too) {
     put("memory/job/memory.limit_in_bytes", "9223372036854771712\n");
     put("memory/job/memory.usage_in_bytes", "1000000\n");
-    expect_room("9:cpu,cpuacct:/job\n5:memory:/job\n", 900 * MB, 0);
+    expect_space("9:cpu,cpuacct:/job\n5:memory:/job\n", 900 * MB, 0);
     put("memory/memory.limit_in_bytes", "60000000\n");
     put("memory/memory.usage_in_bytes", "20000000\n");
-    expect_room("9:cpu,cpuacct:/job\n5:memory:/job\n", 40 * MB, 60 * MB);
-    expect_room("9:cpu,cpuacct:/job\n", 900 * MB, 0);
+    expect_space("9:cpu,cpuacct:/job\n5:memory:/job\n", 40 * MB, 60 * MB);
+    expect_space("9:cpu,cpuacct:/job\n", 900 * MB, 0);
 }
 END_TEST
 
 START_TEST(what_is_allowed_is_said) {
     char text[96];
-    cm_memory_room room = {150 * MB, 200 * MB, "a control group"};
-    cm_memory_describe(&room, text, sizeof text);
+    cm_memory_space space = {150 * MB, 200 * MB, "a control group"};
+    cm_memory_describe(&space, text, sizeof text);
     ck_assert_str_eq(text, "150 MB are available (a control group allows 200 MB)");
-    room.limit = 0;
-    cm_memory_describe(&room, text, sizeof text);
+    space.limit = 0;
+    cm_memory_describe(&space, text, sizeof text);
     ck_assert_str_eq(text, "150 MB are available");
-    room.bytes = UINT64_MAX;
-    cm_memory_describe(&room, text, sizeof text);
+    space.bytes = UINT64_MAX;
+    cm_memory_describe(&space, text, sizeof text);
     ck_assert_str_eq(text, "unknown");
 }
 END_TEST
@@ -133,10 +133,10 @@ START_TEST(limits_of_the_process_are_asked) {
     const struct rlimit most = {1000000000, 1000000000};
     cm_arena arena;
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &most), 0);
-    const cm_memory_room room = cm_memory_ask();
-    ck_assert_uint_lt(room.bytes, 1000000000);
-    ck_assert_uint_eq(room.limit, 1000000000);
-    ck_assert_str_eq(room.by, "ulimit -v");
+    const cm_memory_space space = cm_memory_ask();
+    ck_assert_uint_lt(space.bytes, 1000000000);
+    ck_assert_uint_eq(space.limit, 1000000000);
+    ck_assert_str_eq(space.by, "ulimit -v");
     ck_assert_int_eq(cm_arena_create(&arena, 1100 * (size_t)MB, "a block"), CM_ERR_MEMORY);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "a block: cannot take 1.1 GB of memory, "));
     ck_assert_ptr_nonnull(strstr(cm_error_message(), " are available (ulimit -v allows 1.0 GB)"));

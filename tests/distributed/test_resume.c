@@ -390,7 +390,7 @@ static pid_t start_long(void) {
     return job;
 }
 
-START_TEST(one_rank_without_room_leaves_the_checkpoint_before_and_is_named) {
+START_TEST(one_rank_without_space_leaves_the_checkpoint_before_and_is_named) {
     char text[4096];
     if (!cm_program_has_mpi()) return;
     pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
@@ -476,7 +476,7 @@ int main(void) {
     tcase_add_test(tc, drift_of_policies_is_that_of_all_ranks);
     tcase_add_test(tc, a_finished_run_has_finished_for_any_number_of_ranks);
     tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
-    tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);
+    tcase_add_test(tc, one_rank_without_space_leaves_the_checkpoint_before_and_is_named);
     tcase_add_test(tc, damage_in_the_files_of_one_rank_is_refused_in_one_line);
     tcase_add_test(tc, episodes_of_a_damaged_segment_are_dropped_by_any_number_of_ranks);
     suite_add_tcase(suite, tc);

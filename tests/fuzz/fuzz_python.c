@@ -1,5 +1,5 @@
 /* What a Python process sends: a description and answers, whatever they are. The first byte says for how many bytes of
- * an answer there is room. */
+ * an answer there is space. */
 #include "fuzz/fuzz.h"
 
 #include <string.h>
@@ -33,19 +33,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int sides[2];
     cm_log_set_level(CM_SILENT);
     if (size < 1 || size > MOST_BYTES) return 0;
-    const size_t room = data[0];
+    const size_t space = data[0];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, sides) != 0) abort();
     if (write(sides[1], data + 1, size - 1) != (ssize_t)size - 1) abort();
     close(sides[1]);
     if (cm_worker_attach("fuzz", sides[0], &worker, &description, &bytes) == CM_OK) {
-        char *reply = malloc(room + 1);
+        char *reply = malloc(space + 1);
         bool is_missing;
         if (!reply) abort();
         read_description(description, bytes);
         for (int i = 0; i < MOST_ANSWERS; i++) {
-            size_t got = room;
+            size_t got = space;
             const cm_status status = cm_worker_receive(worker, reply, &got, &is_missing);
-            FUZZ_EXPECT(status != CM_OK || got <= room);
+            FUZZ_EXPECT(status != CM_OK || got <= space);
             if (status == CM_ERR_IO) break;
         }
         free(reply);

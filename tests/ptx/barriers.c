@@ -99,11 +99,11 @@ static void shuffle(thread *all, uint32_t mask) {
 
 /* Where all that a lane waits for are next to it, and it asks none of them that is not in its mask. */
 bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i) {
-    ptx_value room[4][PTX_WARP];
+    ptx_value space[4][PTX_WARP];
     const ptx_value *in[4];
     uint32_t brought[PTX_WARP];
     request requests[PTX_WARP];
-    for (int n = 0; n < 4; n++) in[n] = ptx_lanes_of(g, i, n + 2, room[n]);
+    for (int n = 0; n < 4; n++) in[n] = ptx_lanes_of(g, i, n + 2, space[n]);
     if (g->all->block->profile) return false;
     PTX_EACH_LANE(lane, g->mask) {
         requests[lane] = request_of(i->run == ptx_come_to_shuffle, lane, in[1][lane].u32, in[2][lane].u32);

@@ -19,7 +19,7 @@ typedef struct copy {
 /* Of a thread, in the order of the text. */
 typedef struct ptx_copies {
     copy *all;
-    int count, room;
+    int count, capacity;
     uint32_t groups; /* that it has closed */
 } ptx_copies;
 
@@ -33,12 +33,12 @@ void ptx_copies_close(struct ptx_copies *copies, int threads) {
 }
 
 static copy *add(thread *t, ptx_copies *mine) {
-    if (mine->count == mine->room) {
-        const int room = mine->room ? 2 * mine->room : AT_FIRST;
-        copy *wider = realloc(mine->all, (size_t)room * sizeof *wider);
+    if (mine->count == mine->capacity) {
+        const int capacity = mine->capacity ? 2 * mine->capacity : AT_FIRST;
+        copy *wider = realloc(mine->all, (size_t)capacity * sizeof *wider);
         if (!wider) ptx_fail(t, "no memory for copies");
         mine->all = wider;
-        mine->room = room;
+        mine->capacity = capacity;
     }
     return &mine->all[mine->count++];
 }

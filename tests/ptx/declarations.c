@@ -5,7 +5,7 @@
 #include "ptx/reader.h"
 
 /* It doubles at powers of two. */
-void *ptx_room(reader *r, void *all, size_t count, size_t size) {
+void *ptx_grow(reader *r, void *all, size_t count, size_t size) {
     if (count & (count - 1)) return all;
     void *wider = realloc(all, (count ? 2 * count : 1) * size);
     if (!wider) PTX_FAIL(r, "no memory");
@@ -13,7 +13,7 @@ void *ptx_room(reader *r, void *all, size_t count, size_t size) {
 }
 
 symbol *ptx_add_symbol(reader *r, symbols *list, symbol what) {
-    list->all = ptx_room(r, list->all, (size_t)list->count, sizeof *list->all);
+    list->all = ptx_grow(r, list->all, (size_t)list->count, sizeof *list->all);
     list->all[list->count] = what;
     return &list->all[list->count++];
 }

@@ -203,16 +203,16 @@ static void add_instruction(reader *r, draft *d) {
     d->i.latency = ptx_latency(d->name.at, d->name.length);
     d->i.o = (const ptx_operand *)m->operands_n; /* a number until all are there */
     for (int k = 0; k < d->i.operands; k++) {
-        m->operands = ptx_room(r, m->operands, m->operands_n, sizeof *m->operands);
+        m->operands = ptx_grow(r, m->operands, m->operands_n, sizeof *m->operands);
         m->operands[m->operands_n++] = d->o[k];
     }
-    f->code = ptx_room(r, f->code, (size_t)f->length, sizeof *f->code);
+    f->code = ptx_grow(r, f->code, (size_t)f->length, sizeof *f->code);
     f->code[f->length++] = d->i;
 }
 
 /* A branch or a call says a name that may come later. */
 static void refer(reader *r, ptx_token name) {
-    r->forwards = ptx_room(r, r->forwards, (size_t)r->forwards_n, sizeof *r->forwards);
+    r->forwards = ptx_grow(r, r->forwards, (size_t)r->forwards_n, sizeof *r->forwards);
     r->forwards[r->forwards_n++] = (forward){r->module->functions_n - 1, r->function->length, name};
 }
 

@@ -157,16 +157,16 @@ typedef struct ptx_group {
 #define PTX_EACH_LANE(lane, mask)                                                                                      \
     for (uint32_t left_ = (mask), lane; left_ && (lane = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
 
-/* Lane by lane: where operand n is written; what it is, in `room` where all have the same. */
+/* Lane by lane: where operand n is written; what it is, in `space` where all have the same. */
 static inline ptx_value *ptx_results(const ptx_group *g, const ptx_instruction *i, int n) {
     return &g->base[i->o[n].base][i->o[n].at];
 }
 static inline const ptx_value *ptx_lanes_of(const ptx_group *g, const ptx_instruction *i, int n,
-                                            ptx_value room[PTX_WARP]) {
+                                            ptx_value space[PTX_WARP]) {
     const ptx_value *first = ptx_results(g, i, n);
     if (i->o[n].base != PTX_CONSTANTS) return first;
-    for (int k = 0; k < PTX_WARP; k++) room[k] = *first;
-    return room;
+    for (int k = 0; k < PTX_WARP; k++) space[k] = *first;
+    return space;
 }
 
 /* Runs the threads of a warp, `first` of the block and those behind it, until each is at a barrier, or at its end:

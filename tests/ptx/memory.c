@@ -138,18 +138,18 @@ void ptx_from_generic(thread *t, const ptx_instruction *i) {
 /* ---- from register to register, several values in one ---- */
 
 bool ptx_move(const ptx_group *g, const ptx_instruction *i) {
-    ptx_value room[PTX_WARP];
+    ptx_value space[PTX_WARP];
     ptx_value *to = ptx_results(g, i, 0);
-    const ptx_value *from = ptx_lanes_of(g, i, 1, room);
+    const ptx_value *from = ptx_lanes_of(g, i, 1, space);
     PTX_EACH_LANE(lane, g->mask) to[lane] = from[lane];
     return true;
 }
 
 bool ptx_pack(const ptx_group *g, const ptx_instruction *i) {
     const uint64_t mask = UINT64_MAX >> (64 - 8 * i->bytes);
-    ptx_value room[PTX_WARP], all[PTX_WARP] = {{0}};
+    ptx_value space[PTX_WARP], all[PTX_WARP] = {{0}};
     for (int k = 0; k < i->count; k++) {
-        const ptx_value *from = ptx_lanes_of(g, i, k + 1, room);
+        const ptx_value *from = ptx_lanes_of(g, i, k + 1, space);
         for (int lane = 0; lane < PTX_WARP; lane++) all[lane].u64 |= (from[lane].u64 & mask) << (8 * i->bytes * k);
     }
     PTX_EACH_LANE(lane, g->mask) ptx_results(g, i, 0)[lane] = all[lane];
@@ -158,8 +158,8 @@ bool ptx_pack(const ptx_group *g, const ptx_instruction *i) {
 
 bool ptx_unpack(const ptx_group *g, const ptx_instruction *i) {
     const uint64_t mask = UINT64_MAX >> (64 - 8 * i->bytes);
-    ptx_value room[PTX_WARP], all[PTX_WARP];
-    memcpy(all, ptx_lanes_of(g, i, i->count, room), sizeof all);
+    ptx_value space[PTX_WARP], all[PTX_WARP];
+    memcpy(all, ptx_lanes_of(g, i, i->count, space), sizeof all);
     for (int k = 0; k < i->count; k++) {
         ptx_value *to = ptx_results(g, i, k);
         PTX_EACH_LANE(lane, g->mask) to[lane].u64 = all[lane].u64 >> (8 * i->bytes * k) & mask;

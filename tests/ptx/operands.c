@@ -6,7 +6,7 @@
 
 static ptx_operand constant(reader *r, uint64_t value) {
     ptx_module *m = r->module;
-    m->constants = ptx_room(r, m->constants, m->constants_n, sizeof *m->constants);
+    m->constants = ptx_grow(r, m->constants, m->constants_n, sizeof *m->constants);
     m->constants[m->constants_n].u64 = value;
     return (ptx_operand){PTX_CONSTANTS, m->constants_n++};
 }

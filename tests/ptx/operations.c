@@ -98,10 +98,10 @@ static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_to_
 /* `each` is done for every lane of the group. Lanes that read and write the same register are the same lane. */
 #define FUNCTION(name, operands, each)                                                                                 \
     static bool run_##name(const ptx_group *g, const ptx_instruction *i) {                                             \
-        ptx_value room[operands][PTX_WARP];                                                                            \
+        ptx_value space[operands][PTX_WARP];                                                                           \
         const ptx_value *in[operands];                                                                                 \
         ptx_value *out = ptx_results(g, i, 0);                                                                         \
-        for (int n = 0; n < (operands); n++) in[n] = ptx_lanes_of(g, i, n + 1, room[n]);                               \
+        for (int n = 0; n < (operands); n++) in[n] = ptx_lanes_of(g, i, n + 1, space[n]);                              \
         if (g->mask == UINT32_MAX) {                                                                                   \
             for (uint32_t lane = 0; lane < PTX_WARP; lane++) each;                                                     \
         } else {                                                                                                       \

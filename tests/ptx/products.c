@@ -20,7 +20,7 @@ typedef struct product {
 /* Of a warp, in the order of the text. */
 typedef struct ptx_products {
     product *all;
-    int count, room;
+    int count, capacity;
     uint32_t groups;           /* that it has closed */
     bool is_fenced;            /* it has come to a wgmma.fence */
     uint64_t trace;            /* of all that it has issued in the block: the same in all warps of a group */
@@ -153,12 +153,12 @@ static void multiply(thread *all, const product *p) {
 }
 
 static product *add(thread *t, ptx_products *mine) {
-    if (mine->count == mine->room) {
-        const int room = mine->room ? 2 * mine->room : AT_FIRST;
-        product *wider = realloc(mine->all, (size_t)room * sizeof *wider);
+    if (mine->count == mine->capacity) {
+        const int capacity = mine->capacity ? 2 * mine->capacity : AT_FIRST;
+        product *wider = realloc(mine->all, (size_t)capacity * sizeof *wider);
         if (!wider) ptx_fail(t, "no memory for products");
         mine->all = wider;
-        mine->room = room;
+        mine->capacity = capacity;
     }
     return &mine->all[mine->count++];
 }

@@ -50,7 +50,7 @@ struct ptx_profile {
     counter *mine, *most; /* [threads, instructions], [warps, instructions]: since the last barrier */
     uint32_t epoch;
     link *links;
-    size_t links_n, links_room;
+    size_t links_n, links_capacity;
     ptx_requests *requests; /* of the time since the last barrier */
 };
 
@@ -127,12 +127,12 @@ static void wait_for(thread *t, ptx_operand o, uint64_t *at) {
 
 static void add_link(thread *t, const ptx_instruction *i, uint64_t cycles) {
     ptx_profile *p = t->block->profile;
-    if (p->links_n >= p->links_room) {
-        const size_t room = p->links_room ? 2 * p->links_room : 1 << 16;
-        link *wider = room <= UINT32_MAX ? realloc(p->links, room * sizeof *wider) : NULL;
+    if (p->links_n >= p->links_capacity) {
+        const size_t capacity = p->links_capacity ? 2 * p->links_capacity : 1 << 16;
+        link *wider = capacity <= UINT32_MAX ? realloc(p->links, capacity * sizeof *wider) : NULL;
         if (!wider) ptx_fail(t, "no memory for the profile");
         p->links = wider;
-        p->links_room = room;
+        p->links_capacity = capacity;
     }
     p->links[p->links_n] = (link){p->of[t->index].tail, (uint32_t)cycles, i->number};
     p->of[t->index].tail = (uint32_t)p->links_n++;

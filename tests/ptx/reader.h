@@ -64,8 +64,8 @@ typedef struct type {
     bool is_signed;
 } type;
 
-/* Room for one more in an array of `count`: the array, which may have moved. */
-void *ptx_room(reader *r, void *all, size_t count, size_t size);
+/* Space for one more in an array of `count`: the array, which may have moved. */
+void *ptx_grow(reader *r, void *all, size_t count, size_t size);
 symbol *ptx_add_symbol(reader *r, symbols *list, symbol what);
 /* The last one of this name, which an inner scope may use again; NULL if there is none. */
 symbol *ptx_find_symbol(const symbols *list, ptx_token name);

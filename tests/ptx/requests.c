@@ -12,8 +12,8 @@ typedef struct entry {
 } entry;
 
 struct ptx_requests {
-    entry *all;         /* by their hash */
-    size_t count, room; /* room: a power of 2, or 0 */
+    entry *all;             /* by their hash */
+    size_t count, capacity; /* capacity: a power of 2, or 0 */
 };
 
 ptx_requests *ptx_requests_open(void) { return calloc(1, sizeof(ptx_requests)); }
@@ -34,27 +34,27 @@ static bool is_same(const ptx_request *a, const ptx_request *b) {
 }
 
 /* Where it is, or is to be. */
-static entry *find(entry *all, size_t room, const ptx_request *key) {
-    size_t at = hash_of(key) & (room - 1);
-    while (all[at].lanes && !is_same(&all[at].key, key)) at = (at + 1) & (room - 1);
+static entry *find(entry *all, size_t capacity, const ptx_request *key) {
+    size_t at = hash_of(key) & (capacity - 1);
+    while (all[at].lanes && !is_same(&all[at].key, key)) at = (at + 1) & (capacity - 1);
     return &all[at];
 }
 
 static bool grow(ptx_requests *r) {
-    const size_t room = r->room ? 2 * r->room : AT_FIRST;
-    entry *wider = calloc(room, sizeof *wider);
+    const size_t capacity = r->capacity ? 2 * r->capacity : AT_FIRST;
+    entry *wider = calloc(capacity, sizeof *wider);
     if (!wider) return false;
-    for (size_t k = 0; k < r->room; k++)
-        if (r->all[k].lanes) *find(wider, room, &r->all[k].key) = r->all[k];
+    for (size_t k = 0; k < r->capacity; k++)
+        if (r->all[k].lanes) *find(wider, capacity, &r->all[k].key) = r->all[k];
     free(r->all);
     r->all = wider;
-    r->room = room;
+    r->capacity = capacity;
     return true;
 }
 
 bool ptx_requests_add(ptx_requests *r, const ptx_request *key, int lane, uint64_t address) {
-    if (2 * (r->count + 1) > r->room && !grow(r)) return false;
-    entry *e = find(r->all, r->room, key);
+    if (2 * (r->count + 1) > r->capacity && !grow(r)) return false;
+    entry *e = find(r->all, r->capacity, key);
     r->count += e->lanes == 0;
     e->key = *key;
     e->lanes |= 1u << lane;
@@ -114,7 +114,7 @@ static ptx_traffic global_traffic(const entry *e) {
 
 void ptx_requests_settle(ptx_requests *r, void (*tell)(void *to, const ptx_request *key, const ptx_traffic *traffic),
                          void *to) {
-    for (size_t k = 0; k < r->room && r->count > 0; k++) {
+    for (size_t k = 0; k < r->capacity && r->count > 0; k++) {
         entry *e = &r->all[k];
         if (e->lanes == 0) continue;
         const ptx_traffic traffic = e->key.space == PTX_SHARED ? shared_traffic(e) : global_traffic(e);

@@ -158,7 +158,7 @@ static cm_status stage(void *context, int slot, cm_batch *batch) {
     while (s->most < s->expected && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0) continue;
     s->inside--;
     pthread_mutex_unlock(&s->lock);
-    return batch->update == s->refused ? cm_fail(CM_ERR_DEVICE, "no room for update 9") : CM_OK;
+    return batch->update == s->refused ? cm_fail(CM_ERR_DEVICE, "no space for update 9") : CM_OK;
 }
 
 START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_error_of_next) {
@@ -177,7 +177,7 @@ START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_erro
         ck_assert_int_eq(cm_batch_release(handle), CM_OK);
     }
     ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_ERR_DEVICE);
-    ck_assert_str_eq(cm_error_message(), "no room for update 9");
+    ck_assert_str_eq(cm_error_message(), "no space for update 9");
     cm_prefetch_destroy(prefetch);
     ck_assert_int_eq(s.most, 1 + _i);
     free_world(&w);

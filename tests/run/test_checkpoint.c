@@ -275,14 +275,14 @@ START_TEST(saving_does_not_make_the_folder_of_a_run_that_was_removed) {
 }
 END_TEST
 
-START_TEST(disk_without_room_is_said) {
+START_TEST(disk_without_space_is_said) {
     module m = {.bytes = UINT64_MAX / 2};
     cm_checkpoint_part part = part_of(&m);
-    ck_assert_int_eq(cm_checkpoint_check_room(store, &part, 1), CM_ERR_IO);
+    ck_assert_int_eq(cm_checkpoint_check_space(store, &part, 1), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ": a checkpoint needs about "));
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "the disk has"));
     m.bytes = 1000;
-    ck_assert_int_eq(cm_checkpoint_check_room(store, &part, 1), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_check_space(store, &part, 1), CM_OK);
 }
 END_TEST
 
@@ -336,7 +336,7 @@ START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
 }
 END_TEST
 
-/* A terabyte that takes no room, as the manifest says, is not read for its checksum. */
+/* A terabyte that takes no space, as the manifest says, is not read for its checksum. */
 START_TEST(files_of_holes_are_refused_unread) {
     module m = {.segments = 1}, n = {0};
     cm_manifest manifest = {0};
@@ -487,7 +487,7 @@ int main(void) {
     tcase_add_test(tests, saving_a_number_again_replaces_it);
     tcase_add_test(tests, failed_save_leaves_everything_as_it_was);
     tcase_add_test(tests, saving_does_not_make_the_folder_of_a_run_that_was_removed);
-    tcase_add_test(tests, disk_without_room_is_said);
+    tcase_add_test(tests, disk_without_space_is_said);
     tcase_add_loop_test(tests, damaged_files_are_named_with_the_newest_intact_checkpoint, 0,
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, checkpoints_that_may_not_be_read_are_said_so);

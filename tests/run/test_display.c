@@ -196,7 +196,7 @@ START_TEST(terminal_output_redraws_and_clears_its_line) {
 }
 END_TEST
 
-START_TEST(lines_that_a_terminal_has_no_room_for_go_on_below_themselves) {
+START_TEST(lines_that_a_terminal_has_no_space_for_go_on_below_themselves) {
     static const struct {
         const char *text, *lines, *offered; /* offered: as a command, which is not broken */
     } cases[] = {
@@ -543,7 +543,7 @@ int main(void) {
     tcase_add_loop_test(tests, what_goes_on_is_shown_where_no_line_was_for_a_second, 0,
                         (int)(sizeof pulses / sizeof *pulses));
     tcase_add_test(tests, terminal_output_redraws_and_clears_its_line);
-    tcase_add_test(tests, lines_that_a_terminal_has_no_room_for_go_on_below_themselves);
+    tcase_add_test(tests, lines_that_a_terminal_has_no_space_for_go_on_below_themselves);
     tcase_add_test(tests, json_output_is_json_lines_and_nothing_else);
     tcase_add_test(tests, quiet_output_is_empty);
     tcase_add_test(tests, plot_puts_the_last_point_in_the_top_right_corner);

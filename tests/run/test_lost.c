@@ -1,4 +1,4 @@
-/* What the system and others do to a run's files while it trains: a disk without room, calls that a signal interrupts,
+/* What the system and others do to a run's files while it trains: a disk without space, calls that a signal interrupts,
  * files that vanish from a checkpoint, folders that cannot be removed. The run goes on, and ends with the parameters of
  * one that nothing has happened to. */
 #include <check.h>
@@ -28,7 +28,7 @@ static bool is_full;            /* the disk */
 static bool is_interrupting;    /* every second call */
 static bool is_kept;            /* nothing can be removed */
 static bool is_read_only;       /* the run's folder, for links */
-static int refused_lines;       /* of metrics, that find no room */
+static int refused_lines;       /* of metrics, that find no space */
 static const char *trigger;     /* in what is written; NULL: none */
 static void (*act)(void);       /* then */
 static _Atomic unsigned calls;  /* that may be interrupted */
@@ -178,13 +178,13 @@ static int count_lines(const char *name) {
     return count;
 }
 
-START_TEST(lines_of_metrics_that_find_no_room_end_no_run) {
+START_TEST(lines_of_metrics_that_find_no_space_end_no_run) {
     cm_run_result result;
     refused_lines = 3;
     train("silent", false, half, &result);
     ck_assert_int_eq(warnings, 1);
     ck_assert_msg(strstr(last_warning,
-                         "/silent/metrics.jsonl: cannot write: No space left on device; make room there, "
+                         "/silent/metrics.jsonl: cannot write: No space left on device; make space there, "
                          "or take another place; the run goes on, without lines of metrics as long as") != NULL,
                   "%s", last_warning);
     expect_log("silent", "/silent/metrics.jsonl: can be written again; 3 lines are missing");
@@ -194,9 +194,9 @@ START_TEST(lines_of_metrics_that_find_no_room_end_no_run) {
 }
 END_TEST
 
-static void make_room(void) { is_full = false; }
+static void free_space(void) { is_full = false; }
 
-START_TEST(a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on) {
+START_TEST(a_disk_without_space_puts_checkpoints_off_and_the_run_goes_on) {
     cm_run_result result;
     int64_t numbers[16];
     char line[128];
@@ -207,11 +207,11 @@ START_TEST(a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on) {
     ck_assert_int_eq(count_checkpoints("full", numbers), 1); /* the last is written whatever the disk says */
     ck_assert_int_eq(numbers[0], result.updates);
     warnings = 0;
-    trigger = "\"iteration\": 5,", act = make_room;
+    trigger = "\"iteration\": 5,", act = free_space;
     train("full", true, whole, &result);
     expect_unbroken(&result);
     ck_assert_int_eq(count_checkpoints("full", numbers), 2);
-    snprintf(line, sizeof line, "/full: update %lld found room and is saved", (long long)numbers[0]);
+    snprintf(line, sizeof line, "/full: update %lld found space and is saved", (long long)numbers[0]);
     expect_log("full", line);
 }
 END_TEST
@@ -308,8 +308,8 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_checked_fixture(tests, begin, end);
-    tcase_add_test(tests, a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on);
-    tcase_add_test(tests, lines_of_metrics_that_find_no_room_end_no_run);
+    tcase_add_test(tests, a_disk_without_space_puts_checkpoints_off_and_the_run_goes_on);
+    tcase_add_test(tests, lines_of_metrics_that_find_no_space_end_no_run);
     tcase_add_test(tests, interrupted_calls_are_made_again);
     tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
     tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);

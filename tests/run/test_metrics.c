@@ -204,7 +204,7 @@ START_TEST(a_line_of_a_megabyte_is_a_damaged_one) {
 }
 END_TEST
 
-/* A line for which there is room for no more than ten bytes. */
+/* A line for which there is space for no more than ten bytes. */
 static cm_status write_into_ten_bytes(cm_metrics_file *file, const cm_metrics *m) {
     struct rlimit before, some;
     signal(SIGXFSZ, SIG_IGN);

@@ -90,7 +90,7 @@ START_TEST(supports_that_are_given_stay) {
 END_TEST
 
 /* The reward head of value prefixes adds up the rewards of an unroll, or of a horizon. */
-START_TEST(a_prefix_has_room_for_its_rewards) {
+START_TEST(a_prefix_has_space_for_its_rewards) {
     static const struct {
         int unroll, horizon;
         double bound;
@@ -115,7 +115,7 @@ int main(void) {
     tcase_add_test(tc, a_reward_at_every_step_is_worth_the_sum_of_its_discounts);
     tcase_add_test(tc, supports_are_widened_to_what_was_seen);
     tcase_add_test(tc, supports_that_are_given_stay);
-    tcase_add_test(tc, a_prefix_has_room_for_its_rewards);
+    tcase_add_test(tc, a_prefix_has_space_for_its_rewards);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

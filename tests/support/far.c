@@ -92,8 +92,8 @@ typedef struct work {
 } work;
 
 struct queue {
-    work *works; /* [room], from number `first` on */
-    size_t first, given, done, room;
+    work *works; /* [capacity], from number `first` on */
+    size_t first, given, done, capacity;
     bool is_prompt;  /* while something is recorded */
     void *workspace; /* of its calls, of the device; nobody looks at it */
     size_t workspace_bytes;
@@ -140,9 +140,9 @@ static cm_status finish_all(void) {
 static cm_status give_queue(queue *l, const work *w) {
     pthread_mutex_lock(&turn);
     if (l->done == l->given) l->first = l->given;
-    if (l->given - l->first == l->room) {
-        l->room = 2 * l->room + 16;
-        l->works = realloc(l->works, l->room * sizeof *l->works);
+    if (l->given - l->first == l->capacity) {
+        l->capacity = 2 * l->capacity + 16;
+        l->works = realloc(l->works, l->capacity * sizeof *l->works);
     }
     l->works[l->given++ - l->first] = *w;
     cm_status status = cm_far_state.is_late && !l->is_prompt ? CM_OK : reach(l, l->given);

@@ -25,7 +25,7 @@ static size_t bytes_of(const cm_test_unrolled *u, cm_memory memory) {
     }
 }
 
-static void *room(size_t bytes) {
+static void *allocate(size_t bytes) {
     void *made = calloc(1, bytes ? bytes : 1);
     ck_assert_ptr_nonnull(made);
     return made;
@@ -56,7 +56,7 @@ static void fill_arrays(const cm_param_table *table, cm_memory memory, float *nu
 /* Work begins with zeros, so that what nobody writes is the same. */
 static void fill(cm_test_unrolled *u, cm_memory memory) {
     const size_t bytes = bytes_of(u, memory);
-    float *numbers = room(bytes);
+    float *numbers = allocate(bytes);
     switch (memory) {
     case CM_MEM_WORK: break;
     case CM_MEM_PARAMETER:
@@ -109,7 +109,7 @@ void cm_test_unrolled_close(cm_test_unrolled *u) {
 /* ---- comparing ---- */
 
 static void *read_var(const cm_test_unrolled *u, cm_var var) {
-    void *numbers = room(cm_tensor_bytes(&u->unroll.tape->var[var].shape));
+    void *numbers = allocate(cm_tensor_bytes(&u->unroll.tape->var[var].shape));
     ck_assert_msg(cm_pass_read(u->pass, var, numbers) == CM_OK, "%s", cm_error_message());
     return numbers;
 }
@@ -131,7 +131,7 @@ static float largest(const cm_tensor *t, const void *numbers) {
 static float largest_gradient(const cm_test_unrolled *u) {
     const int count = (int)cm_network_parameters(u->network)->parameters;
     const cm_tensor all = cm_tensor_make(NULL, CM_F32, 1, &count);
-    float *gradients = room((size_t)count * sizeof *gradients);
+    float *gradients = allocate((size_t)count * sizeof *gradients);
     ck_assert_int_eq(cm_buffer_read(&u->memory[CM_MEM_GRADIENT], 0, gradients, (size_t)count * sizeof *gradients),
                      CM_OK);
     const float most = largest(&all, gradients);

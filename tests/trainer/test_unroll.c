@@ -19,7 +19,7 @@ enum {
     PICTURE = 16,
     MOST_O = PICTURE * PICTURE * 2,
     STEPS = CM_UNROLL_MAX + 1,
-    ROOM = B * STEPS + 4,
+    CAPACITY = B * STEPS + 4,
     DIRECTIONS = 4
 };
 
@@ -111,10 +111,10 @@ static cm_trainer_options still(void) {
 typedef struct fixture {
     cm_test_trainer base;
     cm_train_batch batch;
-    float observation[B * MOST_O], next[B * STEPS * MOST_O], numbers[ROOM], policy[ROOM * A];
-    float mask[ROOM], weights[B];
-    int32_t actions[ROOM], codes[ROOM];
-    uint8_t legal[ROOM * A];
+    float observation[B * MOST_O], next[B * STEPS * MOST_O], numbers[CAPACITY], policy[CAPACITY * A];
+    float mask[CAPACITY], weights[B];
+    int32_t actions[CAPACITY], codes[CAPACITY];
+    uint8_t legal[CAPACITY * A];
 } fixture;
 
 /* `size`: of an observation. */
@@ -123,11 +123,11 @@ static void fill_batch(fixture *f, int actions, int size) {
     for (int i = 0; i < B * size; i++) f->observation[i] = cm_rng_normal(&rng);
     for (int i = 0; i < B * STEPS * size; i++) f->next[i] = cm_rng_normal(&rng);
     for (int i = 0; i < B; i++) f->weights[i] = 0.5f + cm_rng_uniform(&rng);
-    for (int i = 0; i < ROOM; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         f->actions[i] = (int32_t)cm_rng_below(&rng, (uint32_t)actions);
         f->codes[i] = (int32_t)cm_rng_below(&rng, CODES + 1) - 1;
     }
-    for (int i = 0; i < ROOM; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         const int illegal = (int)cm_rng_below(&rng, A);
         f->numbers[i] = cm_rng_normal(&rng);
         f->mask[i] = cm_rng_below(&rng, 4) > 0 ? 1.0f : 0.0f;
@@ -333,7 +333,7 @@ START_TEST(losses_of_numbers_are_that_of_their_combinations) {
     open_fixture(&f, &c, &o, 0);
     fill_visits(&f, q);
     f.batch.weights = NULL;
-    for (int i = 0; i < ROOM; i++) f.mask[i] = 1.0f;
+    for (int i = 0; i < CAPACITY; i++) f.mask[i] = 1.0f;
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
     ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, NULL, NULL, logits), CM_OK);
     for (int b = 0; b < B; b++) {

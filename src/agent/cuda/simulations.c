@@ -39,9 +39,9 @@ static bool build(const cm_stream *stream, const cm_simulations *of, cm_simulati
 /* Gives weights places in what is left of the memory of a block, which leaves none for fetching others ahead; false if
  * none has one. */
 static bool bring_to_shared(const cm_stream *stream, cm_simulations_args *args) {
-    const uint32_t room = (uint32_t)cm_ops_limits_of(stream).block_bytes - args->used, before = args->memory;
-    args->memory = cm_row_shared(&args->recurrent, args->memory, room);
-    if (args->has_afterstate) args->memory = cm_row_shared(&args->afterstate, args->memory, room);
+    const uint32_t space = (uint32_t)cm_ops_limits_of(stream).block_bytes - args->used, before = args->memory;
+    args->memory = cm_row_shared(&args->recurrent, args->memory, space);
+    if (args->has_afterstate) args->memory = cm_row_shared(&args->afterstate, args->memory, space);
     args->recurrent.ahead = args->afterstate.ahead = 0;
     return args->memory > before;
 }
@@ -82,7 +82,7 @@ static void name_simulations(const cm_simulations_args *args, char key[CM_AUTOTU
 
 /* The ways to launch all at once. */
 typedef struct both {
-    cm_simulations_args global, shared; /* weights in the device's memory, or as many as have room in the block's */
+    cm_simulations_args global, shared; /* weights in the device's memory, or as many as have space in the block's */
 } both;
 
 /* *out: the one that is the fastest; NULL: that is launch by launch. */

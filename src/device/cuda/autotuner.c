@@ -5,8 +5,8 @@
 #include "core/log.h"
 
 typedef struct candidates {
-    _Alignas(16) unsigned char list[CM_AUTOTUNER_ROOM * CM_AUTOTUNE_VALUE_BYTES];
-    float milliseconds[CM_AUTOTUNER_ROOM]; /* below 0: it does not run */
+    _Alignas(16) unsigned char list[CM_AUTOTUNER_MOST * CM_AUTOTUNE_VALUE_BYTES];
+    float milliseconds[CM_AUTOTUNER_MOST]; /* below 0: it does not run */
     int count, best;                       /* best -1: none runs */
 } candidates;
 
@@ -61,7 +61,7 @@ static bool use_kept(const cm_autotuner *f, cm_autotune_cache *cache, const char
 }
 
 static void log_times(const char *key, const candidates *c) {
-    char times[CM_AUTOTUNER_ROOM * 16] = "";
+    char times[CM_AUTOTUNER_MOST * 16] = "";
     size_t used = 0;
     for (int i = 0; i < c->count; i++)
         used += (size_t)snprintf(times + used, sizeof times - used, c->milliseconds[i] < 0.0f ? " -" : " %.4g",

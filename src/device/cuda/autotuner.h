@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { CM_AUTOTUNER_ROOM = 24 };
+enum { CM_AUTOTUNER_MOST = 24 };
 
 /* The candidates are `size` bytes each, at most CM_AUTOTUNE_VALUE_BYTES; an entry of the cache is one of them. */
 typedef struct cm_autotuner {
@@ -17,7 +17,7 @@ typedef struct cm_autotuner {
     size_t size;
     int rounds; /* >= 1: a round is only held if no candidate of those before it runs */
     bool log;   /* says what was measured */
-    /* Writes the candidates of a round, at most CM_AUTOTUNER_ROOM, into candidates[count] of `size` bytes each. */
+    /* Writes the candidates of a round, at most CM_AUTOTUNER_MOST, into candidates[count] of `size` bytes each. */
     cm_status (*enter)(void *context, int round, void *candidates, int *count);
     cm_status (*use)(void *context, const void *candidate);   /* makes it the one that runs; it may fail */
     cm_status (*measure)(void *context, float *milliseconds); /* of the one that was taken; it may fail */

@@ -16,7 +16,7 @@ typedef struct cm_cuda_candidate {
     void *context;
 } cm_cuda_candidate;
 
-/* *winner = the number of the fastest of candidate[count], 1 <= count <= CM_AUTOTUNER_ROOM: the one that is kept under
+/* *winner = the number of the fastest of candidate[count], 1 <= count <= CM_AUTOTUNER_MOST: the one that is kept under
  * the key, else the one that is measured to be. A candidate that does not run is out. Takes no memory of the device but
  * for graphs; not while the stream captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY. */
 cm_status cm_cuda_candidates_choose(cm_cuda_stream *stream, cm_autotune_cache *cache, const char *key,

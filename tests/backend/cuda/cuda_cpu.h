@@ -20,7 +20,7 @@ extern cm_ops_limits cuda_cpu_limits;
 enum { CUDA_CPU_LAST = -1 };
 typedef struct cuda_cpu_autotuning {
     char key[CM_AUTOTUNE_KEY_BYTES];
-    int launches[CM_AUTOTUNER_ROOM];
+    int launches[CM_AUTOTUNER_MOST];
 } cuda_cpu_autotuning;
 extern int cuda_cpu_winner;
 extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */

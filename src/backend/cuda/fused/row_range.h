@@ -33,7 +33,7 @@ typedef struct cm_row_ranges {
     int count;
 } cm_row_ranges;
 
-/* Adds rows that are read or written. False if there is no room, or if the rows of one block are touched by another
+/* Adds rows that are read or written. False if there is no space, or if the rows of one block are touched by another
  * that writes, or where it has written. */
 bool cm_row_touch(cm_row_ranges *all, const cm_row_range *rows, bool writes);
 

@@ -9,7 +9,7 @@ static uint32_t row_of(const cm_row_step *s) {
     return s->type == CM_F32 ? ((k + 3) / 4 | 1) * 4 : ((k + 31) / 32 | 1) * 32;
 }
 
-/* Rows of a weight that have room in so many bytes: all, or what some warps make in one go. */
+/* Rows of a weight that have space in so many bytes: all, or what some warps make in one go. */
 static int rows_in(const cm_row_step *s, uint32_t bytes) {
     const uint32_t rows = bytes / (row_of(s) * bytes_of(s));
     return rows >= (uint32_t)s->n ? s->n : (int)(rows / CM_ROW_OUTPUTS * CM_ROW_OUTPUTS);
@@ -24,7 +24,7 @@ static uint32_t put(cm_row_step *s, int rows, uint32_t first) {
 }
 
 uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end) {
-    for (int part = 0; part < 2; part++) /* first those that have room as a whole */
+    for (int part = 0; part < 2; part++) /* first those that have space as a whole */
         for (int i = 0; i < args->steps; i++) {
             cm_row_step *s = &args->step[i];
             if (s->op != CM_OP_dense || s->of.dense.shared_rows > 0) continue;

@@ -61,7 +61,7 @@ CM_KERNEL void cm_row_keep_all(const cm_row_kernel_args *a, float *memory, const
 }
 
 /* Gives weights of layers places, one after the other from byte `first` of shared memory on: those that end before
- * `end`, and then, of those that do not, as many of the first rows as there is still room for. Returns where the last
+ * `end`, and then, of those that do not, as many of the first rows as there is still space for. Returns where the last
  * one ends, or `first`: multiples of 16, as `first` is one. */
 uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end);
 

@@ -90,7 +90,7 @@ static int64_t cost_of(const cm_tower_args *args, const cm_ops_limits *limits) {
     return (args->boards + at_once - 1) / at_once * (cm_tower_places_of(args).tiles + 1);
 }
 
-/* The number of boards for a block that costs the least, the larger one of two; 0: it has no room for any. */
+/* The number of boards for a block that costs the least, the larger one of two; 0: it has no space for any. */
 static void share(cm_tower_args *args, int channels, const cm_ops_limits *limits) {
     int64_t least = INT64_MAX;
     int best = 0;

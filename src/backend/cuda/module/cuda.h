@@ -105,7 +105,7 @@ void cm_cuda_destroy_graph(void *kept);
 
 /* ---- what side_streams.c gives ---------------------------------------------------------------------------------- */
 
-/* Opens the call's side stream if it has one, with room for `bytes` of workspace; while preparing only. */
+/* Opens the call's side stream if it has one, with space for `bytes` of workspace; while preparing only. */
 cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
 /* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of branch 0
  * is `stream`. */

@@ -54,7 +54,7 @@ static cm_status look_at_knob(cm_dnn_part knob, cm_dnn_engine *out) {
     return CM_OK;
 }
 
-/* What an engine's configuration says; *whole: there is room for all of it. `own` takes what has to be made for that.
+/* What an engine's configuration says; *whole: there is most for all of it. `own` takes what has to be made for that.
  */
 static cm_status look_at(cm_dnn_parts *own, cm_dnn_part configuration, cm_dnn_engine *out, bool *whole) {
     cm_dnn_part engine, knobs[CM_DNN_KNOBS];
@@ -80,22 +80,22 @@ static cm_status ask(const cm_dnn_graph *g, cm_dnn_parts *own, cudnnBackendHeurM
     CM_TRY(cm_dnn_set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode));
     if (g->device) CM_TRY(cm_dnn_set_part(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, g->device));
     CM_TRY(cm_dnn_finish(heuristics));
-    const int64_t room = *count;
-    for (int64_t i = 0; i < room; i++) CM_TRY(cm_dnn_add(own, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &configurations[i]));
+    const int64_t most = *count;
+    for (int64_t i = 0; i < most; i++) CM_TRY(cm_dnn_add(own, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &configurations[i]));
     CM_TRY(cm_dnn_check(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, room, count, configurations)));
-    if (*count > room) *count = room;
+                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, most, count, configurations)));
+    if (*count > most) *count = most;
     return CM_OK;
 }
 
 enum { CONFIGURATIONS = 48 };
 
-static cm_status find_engines(const cm_dnn_graph *g, cm_dnn_parts *own, bool fallback, cm_dnn_engine *out, int room,
+static cm_status find_engines(const cm_dnn_graph *g, cm_dnn_parts *own, bool fallback, cm_dnn_engine *out, int most,
                               int *count) {
     cm_dnn_part configurations[CONFIGURATIONS];
     int64_t n = CONFIGURATIONS;
     CM_TRY(ask(g, own, fallback ? CUDNN_HEUR_MODE_FALLBACK : CUDNN_HEUR_MODE_A, configurations, &n));
-    for (int64_t i = 0; i < n && *count < room; i++) {
+    for (int64_t i = 0; i < n && *count < most; i++) {
         cm_dnn_parts own_of_it = {0};
         bool whole = false;
         cm_status status = look_at(&own_of_it, configurations[i], &out[*count], &whole);
@@ -106,10 +106,10 @@ static cm_status find_engines(const cm_dnn_graph *g, cm_dnn_parts *own, bool fal
     return CM_OK;
 }
 
-cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int room, int *count) {
+cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int most, int *count) {
     cm_dnn_parts own = {0};
     *count = 0;
-    cm_status status = find_engines(graph, &own, fallback, out, room, count);
+    cm_status status = find_engines(graph, &own, fallback, out, most, count);
     cm_dnn_free(&own);
     return status;
 }

@@ -48,12 +48,12 @@ cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convoluti
                                  cm_dnn_graph **out) CM_MUST_USE;
 void cm_dnn_graph_close(cm_dnn_graph *graph); /* NULL is allowed */
 
-/* The engines that cuDNN names, the one it thinks fastest first; *count of them, at most `room`. Left out are those
+/* The engines that cuDNN names, the one it thinks fastest first; *count of them, at most `most`. Left out are those
  * that do not give the same bits every time, and those less exact than sums of products in the type of the tensors:
  * Fourier and Winograd transforms, rounded inputs or partial sums, for float32 tensor cores (TF32); of small
  * convolutions those that are compiled, too. fallback: those that cuDNN keeps for graphs on which its heuristics have
  * nothing. */
-cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int room,
+cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int most,
                                int *count) CM_MUST_USE;
 
 /* Makes an engine's plan, which takes the place of the one before. Errors: CM_ERR_DEVICE if cuDNN refuses the engine;

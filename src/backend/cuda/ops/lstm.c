@@ -25,7 +25,7 @@ static size_t floats(int64_t rows, int columns) { return (size_t)rows * (size_t)
 
 static bool is_half(const sizes *s) { return s->type != CM_F32; }
 
-/* Room for a matrix [rows, columns] as a product reads it, where that is not as it lies. */
+/* Space for a matrix [rows, columns] as a product reads it, where that is not as it lies. */
 static size_t operand_piece(size_t *used, const sizes *s, int64_t rows, int columns) {
     return cm_ops_piece(used, is_half(s) ? (size_t)rows * (size_t)cm_half_row(columns) * sizeof(uint16_t) : 0);
 }

@@ -49,7 +49,7 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
     cm_weight_copy *copy = NULL;
     CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
     *copy = *wanted;
-    size_t bytes = (size_t)copy->room * (size_t)copy->stride * sizeof(uint16_t);
+    size_t bytes = (size_t)copy->padded_rows * (size_t)copy->stride * sizeof(uint16_t);
     cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "16-bit weights");
     if (status != CM_OK) {
         free(copy);
@@ -76,7 +76,7 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
                              cm_weight_copy **out) {
     cm_weight_copy wanted = {.weight = weight->data,
                              .rows = weight->dim[0],
-                             .room = weight->dim[0],
+                             .padded_rows = weight->dim[0],
                              .columns = columns,
                              .step = weight->stride,
                              .stride = cm_half_row(columns),
@@ -84,7 +84,7 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
     if (weight->ndim == 4) {
         const int window = weight->dim[1] * weight->dim[2];
         wanted.rows = weight->dim[0] * window;
-        wanted.room = cm_half_row(weight->dim[0]) * window;
+        wanted.padded_rows = cm_half_row(weight->dim[0]) * window;
         wanted.step = weight->dim[3];
     }
     weights *w = cm_ops_weights(stream);

@@ -15,7 +15,7 @@
 #include "support/main.h"
 
 /* A pass of convolutions one behind the other, its memory, and what they need besides. Planes i and i + 1 are x and y
- * of layer i; every second layer adds what the one before it has read. Behind the last there is room for one more. */
+ * of layer i; every second layer adds what the one before it has read. Behind the last there is space for one more. */
 enum { LAYERS = 4, MORE = CM_TOWER_LAYERS + 3, VECTORS = 4 };
 typedef struct setup {
     int channels, boards, height, width, layers;
@@ -358,7 +358,7 @@ START_TEST(a_block_has_as_many_boards_as_keep_all_multiprocessors_busy) {
 END_TEST
 
 /* Connect4 with 128 channels fills an H100's multiprocessor to the last byte. */
-START_TEST(a_block_has_room_for_its_boards_or_there_is_none) {
+START_TEST(a_block_has_space_for_its_boards_or_there_is_none) {
     cm_tower_args args;
     cm_call call = calls[0];
     call.t[CM_T_conv2d_norm_x].dim[0] = 1024, call.t[CM_T_conv2d_norm_x].dim[1] = 6;
@@ -514,7 +514,7 @@ int main(void) {
     tcase_add_test(which, memory_that_others_look_at_is_none);
     tcase_add_test(which, a_result_in_the_place_of_what_is_read_is_none);
     tcase_add_test(which, a_block_has_as_many_boards_as_keep_all_multiprocessors_busy);
-    tcase_add_test(which, a_block_has_room_for_its_boards_or_there_is_none);
+    tcase_add_test(which, a_block_has_space_for_its_boards_or_there_is_none);
     tcase_add_test(which, where_the_calls_are_faster_it_is_none);
     tcase_add_test(which, its_layers_are_tried_once);
     tcase_add_test(which, one_that_differs_from_its_calls_is_none_and_says_so);

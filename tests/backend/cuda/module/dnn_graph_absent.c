@@ -15,8 +15,8 @@ cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convoluti
 
 void cm_dnn_graph_close(cm_dnn_graph *graph) { (void)graph; }
 
-cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int room, int *count) {
-    (void)graph, (void)fallback, (void)out, (void)room, (void)count;
+cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int most, int *count) {
+    (void)graph, (void)fallback, (void)out, (void)most, (void)count;
     return absent();
 }
 

@@ -24,7 +24,7 @@ static const char h200[] = GPU("NVIDIA H200", "900", "132", "232448", "2048", "1
 static const char a100[] = GPU("NVIDIA A100", "800", "108", "166912", "2048", "80000000000");
 static const char t4[] = GPU("NVIDIA T4", "750", "40", "65536", "1024", "15000000000");
 
-enum { ROOM = 12 };
+enum { CAPACITY = 12 };
 enum { TENSOR_CORES = 1u << 0, REFUSED = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 };
 
 cm_status cm_cuda_dnn(int status, const char *what) {
@@ -46,12 +46,13 @@ static cm_dnn_graph *open_graph(const char *device, const cm_convolution *convol
 }
 
 /* The engines of a convolution on a device that make a plan; all others need too much memory. */
-static int plan_all(const char *device, const cm_convolution *convolution, bool fallback, cm_dnn_engine engines[ROOM]) {
+static int plan_all(const char *device, const cm_convolution *convolution, bool fallback,
+                    cm_dnn_engine engines[CAPACITY]) {
     cm_dnn_graph *graph = open_graph(device, convolution);
-    cm_dnn_engine all[ROOM];
+    cm_dnn_engine all[CAPACITY];
     int count = -1, planned = 0;
-    ck_assert_msg(cm_dnn_graph_engines(graph, fallback, all, ROOM, &count) == CM_OK, "%s", cm_error_message());
-    ck_assert(count >= 0 && count <= ROOM);
+    ck_assert_msg(cm_dnn_graph_engines(graph, fallback, all, CAPACITY, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert(count >= 0 && count <= CAPACITY);
     for (int i = 0; i < count; i++) {
         const cm_status status = cm_dnn_graph_plan(graph, &all[i], CM_LIBRARY_BYTES);
         ck_assert_msg(status == CM_OK || status == CM_ERR_MEMORY, "engine %d: %s", all[i].index, cm_error_message());
@@ -62,11 +63,11 @@ static int plan_all(const char *device, const cm_convolution *convolution, bool 
 }
 
 START_TEST(every_way_in_16_bits_has_engines_on_tensor_cores_that_make_plans) {
-    cm_dnn_engine engines[ROOM];
+    cm_dnn_engine engines[CAPACITY];
     for (int way = 0; way < 3; way++) {
         const cm_convolution bf16 = connect4((cm_convolution_way)way, CM_BF16), f16 = connect4(bf16.way, CM_F16);
-        ck_assert_int_eq(plan_all(h200, &bf16, false, engines), ROOM);
-        for (int i = 0; i < ROOM; i++) ck_assert_uint_eq(engines[i].notes & (TENSOR_CORES | REFUSED), TENSOR_CORES);
+        ck_assert_int_eq(plan_all(h200, &bf16, false, engines), CAPACITY);
+        for (int i = 0; i < CAPACITY; i++) ck_assert_uint_eq(engines[i].notes & (TENSOR_CORES | REFUSED), TENSOR_CORES);
         ck_assert_int_gt(plan_all(a100, &bf16, false, engines), 3);
         ck_assert_int_gt(plan_all(t4, &f16, false, engines), 0);
     }
@@ -74,7 +75,7 @@ START_TEST(every_way_in_16_bits_has_engines_on_tensor_cores_that_make_plans) {
 END_TEST
 
 START_TEST(float32_is_not_given_to_tensor_cores) {
-    cm_dnn_engine engines[ROOM];
+    cm_dnn_engine engines[CAPACITY];
     for (int way = 0; way < 3; way++) {
         for (int fallback = 0; fallback < 2; fallback++) {
             cm_convolution convolution = connect4((cm_convolution_way)way, CM_F32);
@@ -88,7 +89,7 @@ START_TEST(float32_is_not_given_to_tensor_cores) {
 END_TEST
 
 START_TEST(sums_in_the_place_of_the_result_strides_and_few_channels_have_plans) {
-    cm_dnn_engine engines[ROOM];
+    cm_dnn_engine engines[CAPACITY];
     cm_convolution convolution = connect4(CM_CONVOLVE_WEIGHT, CM_F32);
     convolution.accumulate = true;
     ck_assert_int_gt(plan_all(h200, &convolution, false, engines), 0);
@@ -107,9 +108,9 @@ START_TEST(no_kernels_are_compiled_for_small_convolutions) {
         cm_convolution convolution = connect4((cm_convolution_way)way, CM_BF16);
         convolution.B = 2, convolution.C = convolution.O = 8;
         cm_dnn_graph *graph = open_graph(h200, &convolution);
-        cm_dnn_engine engines[ROOM];
+        cm_dnn_engine engines[CAPACITY];
         int count = 0;
-        ck_assert_msg(cm_dnn_graph_engines(graph, false, engines, ROOM, &count) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_dnn_graph_engines(graph, false, engines, CAPACITY, &count) == CM_OK, "%s", cm_error_message());
         ck_assert_int_gt(count, 0);
         for (int i = 0; i < count; i++) ck_assert_uint_eq(engines[i].notes & CM_DNN_COMPILED, 0);
         cm_dnn_graph_close(graph);
@@ -119,7 +120,7 @@ END_TEST
 
 /* In float32 weights stand where the parameters are. */
 START_TEST(float32_has_plans_for_weights_at_any_number) {
-    cm_dnn_engine engines[ROOM];
+    cm_dnn_engine engines[CAPACITY];
     for (int way = 0; way < 3; way++) {
         cm_convolution convolution = connect4((cm_convolution_way)way, CM_F32);
         convolution.weight_gap = 4 * _i;
@@ -153,17 +154,17 @@ START_TEST(a_convolution_and_its_norm_become_one_kernel) {
 END_TEST
 
 START_TEST(engines_are_named_alike_each_time_and_are_other_ones) {
-    cm_dnn_engine first[ROOM], again[ROOM];
+    cm_dnn_engine first[CAPACITY], again[CAPACITY];
     const cm_convolution convolution = connect4(CM_CONVOLVE, CM_BF16);
     ck_assert_int_eq(plan_all(h200, &convolution, false, first), plan_all(h200, &convolution, false, again));
     ck_assert_mem_eq(first, again, sizeof first);
-    for (int i = 1; i < ROOM; i++) ck_assert_mem_ne(&first[i], &first[0], sizeof *first);
+    for (int i = 1; i < CAPACITY; i++) ck_assert_mem_ne(&first[i], &first[0], sizeof *first);
 }
 END_TEST
 
 START_TEST(what_cudnn_refuses_is_an_error_and_the_next_plan_is_none_the_worse) {
     const cm_convolution convolution = connect4(CM_CONVOLVE, CM_F32);
-    cm_dnn_engine engines[ROOM], wrong;
+    cm_dnn_engine engines[CAPACITY], wrong;
     int count = plan_all(h200, &convolution, false, engines);
     ck_assert_int_gt(count, 0);
     cm_dnn_graph *graph = open_graph(h200, &convolution);
@@ -186,7 +187,7 @@ START_TEST(no_plan_is_made_on_a_gpu_while_something_is_captured_there) {
     const cm_convolution convolution = connect4(CM_CONVOLVE, CM_F32);
     cm_cuda_device *gpu = NULL;
     cm_dnn_graph *graph = NULL;
-    cm_dnn_engine engines[ROOM];
+    cm_dnn_engine engines[CAPACITY];
     ck_assert_int_gt(plan_all(h200, &convolution, false, engines), 0);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &gpu), CM_OK);
     ck_assert_int_eq(cm_dnn_graph_open(&(cm_dnn_target){.device = h200, .gpu = gpu}, &convolution, &graph), CM_OK);

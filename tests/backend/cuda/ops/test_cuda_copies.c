@@ -124,7 +124,7 @@ START_TEST(an_unroll_copies_nothing_but_observations_apart) {
 }
 END_TEST
 
-START_TEST(a_plan_of_memory_has_room_for_copies) {
+START_TEST(a_plan_of_memory_has_space_for_copies) {
     cm_backend cuda, *measure;
     cuda_cpu_open(&cuda);
     ck_assert_int_eq(cm_measure_open(&cuda, &measure), CM_OK);
@@ -253,7 +253,7 @@ int main(void) {
     tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
     tcase_add_loop_test(updates, lanes_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
     tcase_add_test(updates, an_unroll_copies_nothing_but_observations_apart);
-    tcase_add_test(updates, a_plan_of_memory_has_room_for_copies);
+    tcase_add_test(updates, a_plan_of_memory_has_space_for_copies);
     tcase_add_checked_fixture(tapes, open_tape, close_tape);
     tcase_add_test(tapes, parts_of_a_variable_are_parts_of_its_copy);
     tcase_add_test(tapes, slices_that_begin_between_eighths_are_read_in_float32);

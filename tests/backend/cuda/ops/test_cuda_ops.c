@@ -182,16 +182,16 @@ START_TEST(an_optimizer_step_renews_the_copies_of_weights) {
 }
 END_TEST
 
-enum { LAYERS = CM_COPIES + 7, ROOM = 5 * 12 };
+enum { LAYERS = CM_COPIES + 7, CAPACITY = 5 * 12 };
 
 /* Layer i: 1 to 5 rows of 2 to 12 columns of a piece of its own. */
 static cm_tensor layer_at(float *parameters, int i) {
-    return cm_tensor_2d(parameters + (size_t)i * ROOM, CM_F32, 1 + i % 5, 2 + i % 11);
+    return cm_tensor_2d(parameters + (size_t)i * CAPACITY, CM_F32, 1 + i % 5, 2 + i % 11);
 }
 
 /* More copies than one launch renews, of several shapes and both types. */
 START_TEST(all_copies_of_a_block_are_renewed) {
-    static float parameters[LAYERS * ROOM], x[12], y[5];
+    static float parameters[LAYERS * CAPACITY], x[12], y[5];
     for (int i = 0; i < LAYERS; i++) {
         cm_call call = {.op = CM_OP_dense, .attr = {.compute = half[i % 2]}};
         call.t[CM_T_dense_weight] = layer_at(parameters, i);
@@ -199,13 +199,13 @@ START_TEST(all_copies_of_a_block_are_renewed) {
         call.t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, 1, call.t[CM_T_dense_weight].dim[1]);
         ck_assert_int_eq(cm_call_prepare(bench.stream, &call), CM_OK);
     }
-    for (int i = 0; i < LAYERS * ROOM; i++) parameters[i] = 0.31f * (float)(i + 1);
+    for (int i = 0; i < LAYERS * CAPACITY; i++) parameters[i] = 0.31f * (float)(i + 1);
     ck_assert_int_eq(cm_backend_repack(bench.backend, parameters, sizeof parameters, NULL), CM_OK);
     for (int i = 0; i < LAYERS; i++) {
         const cm_tensor weight = layer_at(parameters, i);
         const float *values = weight.data;
         cm_half_copy copy[CM_COPIES];
-        ck_assert_int_eq(cm_weights_within(bench.stream, values, ROOM, copy), 1);
+        ck_assert_int_eq(cm_weights_within(bench.stream, values, CAPACITY, copy), 1);
         for (int r = 0; r < weight.dim[0]; r++)
             for (int c = 0; c < copy->stride; c++) {
                 const float value = c < weight.dim[1] ? values[r * weight.dim[1] + c] : 0.0f;
@@ -280,7 +280,7 @@ START_TEST(numbers_out_of_range_make_nan_in_their_row) {
 }
 END_TEST
 
-/* One by one, and by fours: there is room for the row that is not there. */
+/* One by one, and by fours: there is space for the row that is not there. */
 START_TEST(scattering_to_a_row_that_is_not_there_writes_nothing) {
     for (int n = 1; n <= 4; n += 3) {
         _Alignas(16) float x[2 * 4] = {1.0f, 2.0f}, y[4 * 4];
