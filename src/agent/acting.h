@@ -33,7 +33,7 @@ enum {
 typedef struct cm_actor_config {
     cm_agent *agent; /* borrowed, like all pointers here */
     const cm_env *env;
-    cm_replay *replay; /* with `environments` lanes and commit_steps >= steps */
+    cm_replay *replay; /* of as many `environments` and commit_steps >= steps */
     cm_pool *pool;
     int environments;           /* E */
     uint64_t first_environment; /* number of environment 0 in the whole run */

@@ -9,21 +9,21 @@
 #include "core/trace.h"
 
 /* What one thread searches with: arrays of [rows]. */
-typedef struct lane {
+typedef struct worker_state {
     cm_planner *planner; /* owned */
     cm_key *keys;
     uint64_t *steps;
     uint8_t *legal; /* [rows, P] */
     float *weights; /* [rows, P] */
-} lane;
+} worker_state;
 
 struct cm_reanalyser {
     cm_reanalyser_config config;
     int entries, observation_size; /* P, O */
     int rows;                      /* of a search */
-    cm_pool *pool;                 /* owned; its worker w has lane w */
+    cm_pool *pool;                 /* owned; its worker w has workers[w] */
     cm_arena arena;
-    lane *lanes;
+    worker_state *workers;
     pthread_mutex_t turn;
     /* of the batch whose turn it is */
     cm_batch *batch;
@@ -50,17 +50,17 @@ static int most_positions(const cm_reanalyser *r) {
     return rows * (r->config.unroll + 1);
 }
 
-static void alloc_rows(cm_reanalyser *r, int most, int lanes) {
+static void alloc_rows(cm_reanalyser *r, int most, int workers) {
     const size_t n = (size_t)r->rows, wide = n * (size_t)r->entries;
     r->position = cm_arena_alloc(&r->arena, (size_t)most * sizeof(int32_t));
     r->drift = cm_arena_alloc(&r->arena, (size_t)most * sizeof(float));
-    r->lanes = cm_arena_alloc(&r->arena, (size_t)lanes * sizeof(lane));
-    for (int i = 0; i < lanes; i++) {
-        const lane l = {.keys = cm_arena_alloc(&r->arena, n * sizeof(cm_key)),
-                        .steps = cm_arena_alloc(&r->arena, n * sizeof(uint64_t)),
-                        .legal = cm_arena_alloc(&r->arena, wide),
-                        .weights = cm_arena_alloc(&r->arena, wide * sizeof(float))};
-        if (r->lanes) r->lanes[i] = l;
+    r->workers = cm_arena_alloc(&r->arena, (size_t)workers * sizeof(worker_state));
+    for (int i = 0; i < workers; i++) {
+        const worker_state l = {.keys = cm_arena_alloc(&r->arena, n * sizeof(cm_key)),
+                                .steps = cm_arena_alloc(&r->arena, n * sizeof(uint64_t)),
+                                .legal = cm_arena_alloc(&r->arena, wide),
+                                .weights = cm_arena_alloc(&r->arena, wide * sizeof(float))};
+        if (r->workers) r->workers[i] = l;
     }
 }
 
@@ -73,14 +73,14 @@ static cm_status open_reanalyser(cm_reanalyser *r) {
     r->rows = wanted < most ? wanted : most > 0 ? most : 1;
     const int searches = (most + r->rows - 1) / r->rows, useful = on_device || searches < 1 ? 1 : searches;
     CM_TRY(cm_pool_create(c->threads < useful ? c->threads : useful, &r->pool));
-    const int lanes = cm_pool_size(r->pool);
+    const int workers = cm_pool_size(r->pool);
     r->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
-    alloc_rows(r, most, lanes);
+    alloc_rows(r, most, workers);
     CM_TRY(cm_arena_create(&r->arena, r->arena.used, "reanalysis"));
-    alloc_rows(r, most, lanes);
-    for (int i = 0; i < lanes; i++) {
-        CM_TRY(cm_agent_planner(c->agent, r->rows, true, &r->lanes[i].planner));
-        cm_planner_heed(r->lanes[i].planner, c->stop);
+    alloc_rows(r, most, workers);
+    for (int i = 0; i < workers; i++) {
+        CM_TRY(cm_agent_planner(c->agent, r->rows, true, &r->workers[i].planner));
+        cm_planner_heed(r->workers[i].planner, c->stop);
     }
     return CM_OK;
 }
@@ -109,7 +109,7 @@ cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser
 
 void cm_reanalyser_destroy(cm_reanalyser *r) {
     if (!r) return;
-    for (int i = 0; r->arena.base && i < cm_pool_size(r->pool); i++) cm_planner_destroy(r->lanes[i].planner);
+    for (int i = 0; r->arena.base && i < cm_pool_size(r->pool); i++) cm_planner_destroy(r->workers[i].planner);
     cm_arena_destroy(&r->arena);
     cm_pool_destroy(r->pool);
     pthread_mutex_destroy(&r->turn);
@@ -120,7 +120,7 @@ size_t cm_reanalyser_memory(const cm_reanalyser *r) {
     if (!r) return 0;
     const cm_planner_config config = {.search = cm_agent_get_config(r->config.agent)->acting};
     size_t bytes = r->arena.capacity;
-    for (int i = 0; i < cm_pool_size(r->pool); i++) bytes += cm_planner_bytes(&config, r->lanes[i].planner);
+    for (int i = 0; i < cm_pool_size(r->pool); i++) bytes += cm_planner_bytes(&config, r->workers[i].planner);
     return bytes;
 }
 
@@ -142,8 +142,8 @@ static const float *observation_at(const cm_reanalyser *r, int row, int k) {
     return k == 0 ? r->batch->observation + (size_t)row * size : r->batch->target_observations + (following - 1) * size;
 }
 
-/* Position i of the list becomes root `root` of the lane. */
-static void place(const cm_reanalyser *r, const lane *l, int root, int i) {
+/* Position i of the list becomes root `root` of the worker. */
+static void place(const cm_reanalyser *r, const worker_state *l, int root, int i) {
     const int steps = r->config.unroll + 1, row = r->position[i] / steps, k = r->position[i] % steps;
     const size_t size = (size_t)r->observation_size, width = (size_t)r->entries;
     const uint64_t number = r->config.batch.first_row + (uint64_t)row;
@@ -155,7 +155,7 @@ static void place(const cm_reanalyser *r, const lane *l, int root, int i) {
 
 static cm_status search(void *context, int task, int worker) {
     cm_reanalyser *r = context;
-    const lane *l = &r->lanes[worker];
+    const worker_state *l = &r->workers[worker];
     const int first = task * r->rows, left = r->count - first, count = left < r->rows ? left : r->rows;
     for (int i = 0; i < count; i++) place(r, l, i, first + i);
     const cm_roots roots = {.count = count,

@@ -43,14 +43,14 @@ static cm_match_shape shape_of(const cm_evaluator_config *c, int parts) {
     const int workers = cm_pool_size(c->pool), own = (c->episodes + parts - 1) / parts;
     if (c->rows > 0 && c->rows < shape.rows) {
         shape.rows = c->rows, shape.shards = (own + c->rows - 1) / c->rows;
-        shape.lanes = shape.shards < workers ? shape.shards : workers;
+        shape.workers = shape.shards < workers ? shape.shards : workers;
         return shape;
     }
     if (parts == 1) return shape;
     shape.shards = (shape.shards + parts - 1) / parts;
     if (shape.shards < workers) shape.shards = own < workers ? own : workers;
     shape.rows = own < shape.rows * shape.shards ? (own + shape.shards - 1) / shape.shards : shape.rows;
-    shape.lanes = shape.shards < workers ? shape.shards : workers;
+    shape.workers = shape.shards < workers ? shape.shards : workers;
     return shape;
 }
 

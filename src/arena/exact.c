@@ -11,14 +11,14 @@ enum { ENTRIES = 1 << 16, PROBES = 8 };
 
 struct cm_exact {
     const cm_env *env;
-    cm_solver *solvers[CM_EXACT_LANES]; /* owned; NULL until asked */
-    size_t stride;                      /* bytes of an entry of the memo: 1 if it is in use, rules' state, values */
-    pthread_mutex_t lock;               /* of the memo */
-    uint8_t *memo;                      /* [ENTRIES, stride], owned */
+    cm_solver *solvers[CM_EXACT_WORKERS]; /* owned; NULL until asked */
+    size_t stride;                        /* bytes of an entry of the memo: 1 if it is in use, rules' state, values */
+    pthread_mutex_t lock;                 /* of the memo */
+    uint8_t *memo;                        /* [ENTRIES, stride], owned */
 };
 
-static cm_status open_solver(cm_exact *x, int lane) {
-    return x->solvers[lane] ? CM_OK : cm_solver_create(x->env, &x->solvers[lane]);
+static cm_status open_solver(cm_exact *x, int worker) {
+    return x->solvers[worker] ? CM_OK : cm_solver_create(x->env, &x->solvers[worker]);
 }
 
 cm_status cm_exact_create(const cm_env *env, cm_exact **out) {
@@ -40,14 +40,14 @@ cm_status cm_exact_create(const cm_env *env, cm_exact **out) {
 
 void cm_exact_destroy(cm_exact *x) {
     if (!x) return;
-    for (int i = 0; i < CM_EXACT_LANES; i++) cm_solver_destroy(x->solvers[i]);
+    for (int i = 0; i < CM_EXACT_WORKERS; i++) cm_solver_destroy(x->solvers[i]);
     pthread_mutex_destroy(&x->lock);
     free(x->memo);
     free(x);
 }
 
-size_t cm_exact_bytes(const cm_exact *x, int lanes) {
-    return sizeof *x + ENTRIES * x->stride + (size_t)lanes * x->env->def->solver->bytes;
+size_t cm_exact_bytes(const cm_exact *x, int workers) {
+    return sizeof *x + ENTRIES * x->stride + (size_t)workers * x->env->def->solver->bytes;
 }
 
 /* ---- the memo ---- */
@@ -87,10 +87,10 @@ static void remember(cm_exact *x, const void *rules, const int8_t *value) {
     pthread_mutex_unlock(&x->lock);
 }
 
-cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, const cm_stop *stop, cm_exact_values *out) {
+cm_status cm_exact_solve(cm_exact *x, int worker, const void *state, const cm_stop *stop, cm_exact_values *out) {
     if (!recall(x, cm_env_rules_of(state), out->value)) {
-        CM_TRY(open_solver(x, lane));
-        CM_TRY(cm_solver_solve(x->solvers[lane], state, stop, out->value));
+        CM_TRY(open_solver(x, worker));
+        CM_TRY(cm_solver_solve(x->solvers[worker], state, stop, out->value));
         remember(x, cm_env_rules_of(state), out->value);
     }
     out->best = cm_solver_best(out->value, x->env->spec.actions);
@@ -102,7 +102,7 @@ cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, const cm_stop
     return CM_OK;
 }
 
-cm_status cm_exact_plies(cm_exact *x, int lane, const void *state, uint8_t *plies) {
-    CM_TRY(open_solver(x, lane));
-    return cm_solver_plies(x->solvers[lane], state, plies);
+cm_status cm_exact_plies(cm_exact *x, int worker, const void *state, uint8_t *plies) {
+    CM_TRY(open_solver(x, worker));
+    return cm_solver_plies(x->solvers[worker], state, plies);
 }

@@ -1,5 +1,5 @@
-/* Exact values for many askers at once: solvers (env/solver.h), one per lane, and a memo of answers that they share, so
- * that the first positions of a game, the dearest to solve, are solved once for all games. */
+/* Exact values for many askers at once: solvers (env/solver.h), one per worker, and a memo of answers that they share,
+ * so that the first positions of a game, the dearest to solve, are solved once for all games. */
 #ifndef CM_ARENA_EXACT_H
 #define CM_ARENA_EXACT_H
 
@@ -9,15 +9,15 @@
 extern "C" {
 #endif
 
-enum { CM_EXACT_LANES = 1024 }; /* as many as a pool has workers at most */
+enum { CM_EXACT_WORKERS = 1024 }; /* as many as a pool has workers at most */
 
 typedef struct cm_exact cm_exact;
 
-/* Opens the first solver; those of other lanes are opened when they are asked. `env` is borrowed, the caller owns
+/* Opens the first solver; those of other workers are opened when they are asked. `env` is borrowed, the caller owns
  * *out. Errors: CM_ERR_INPUT names the games that have a solver; CM_ERR_MEMORY. */
 cm_status cm_exact_create(const cm_env *env, cm_exact **out) CM_MUST_USE;
-void cm_exact_destroy(cm_exact *exact);                  /* NULL is allowed */
-size_t cm_exact_bytes(const cm_exact *exact, int lanes); /* that it takes once so many have been asked */
+void cm_exact_destroy(cm_exact *exact);                    /* NULL is allowed */
+size_t cm_exact_bytes(const cm_exact *exact, int workers); /* that it takes once so many have been asked */
 
 /* The exact values of the actions of a position that has not ended. */
 typedef struct cm_exact_values {
@@ -26,14 +26,14 @@ typedef struct cm_exact_values {
     int legal, keeping;                /* legal actions, and those among them of value `best`        */
 } cm_exact_values;
 
-/* A lane in [0, CM_EXACT_LANES) is used by one thread at a time, lanes run concurrently; answers depend on
+/* A worker in [0, CM_EXACT_WORKERS) is used by one thread at a time, workers run concurrently; answers depend on
  * neither. Errors: CM_ERR_STATE after the end, CM_ERR_MEMORY; CM_ERR_INTERRUPTED within a second after `stop` was asked
  * (NULL: nobody asks). */
-cm_status cm_exact_solve(cm_exact *exact, int lane, const void *state, const cm_stop *stop,
+cm_status cm_exact_solve(cm_exact *exact, int worker, const void *state, const cm_stop *stop,
                          cm_exact_values *out) CM_MUST_USE;
 
 /* plies[A] until the end of the game, as cm_solver_plies says. */
-cm_status cm_exact_plies(cm_exact *exact, int lane, const void *state, uint8_t *plies) CM_MUST_USE;
+cm_status cm_exact_plies(cm_exact *exact, int worker, const void *state, uint8_t *plies) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -29,7 +29,7 @@ typedef struct exhaustive {
     char *state; /* [state_size] scratch, owned */
 } exhaustive;
 
-cm_match_shape cm_exhaustive_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .lanes = 1}; }
+cm_match_shape cm_exhaustive_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .workers = 1}; }
 
 /* ---- memory ---- */
 

@@ -81,7 +81,7 @@ cm_match_shape cm_match_shape_of(int games, const cm_pool *pool) {
     int shards = parallel < 2 ? 1 : 2 * ((parallel + MOST_PAIR_ROWS - 1) / MOST_PAIR_ROWS);
     int rows = (parallel + shards - 1) / shards;
     shards = (parallel + rows - 1) / rows;
-    return (cm_match_shape){.shards = shards, .rows = rows, .lanes = shards < workers ? shards : workers};
+    return (cm_match_shape){.shards = shards, .rows = rows, .workers = shards < workers ? shards : workers};
 }
 
 cm_status cm_match_create(const cm_match_config *config, cm_match **out) {
@@ -207,8 +207,8 @@ static int gather(const cm_match *m, shard *s, int side) {
 }
 
 /* One move in every game in which `side` is to move; adds how many those were. */
-static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved) {
-    cm_turn turn = {.lane = lane,
+static cm_status play_turn(cm_match *m, shard *s, int side, int worker, int *moved) {
+    cm_turn turn = {.worker = worker,
                     .count = gather(m, s, side),
                     .states = s->state,
                     .keys = s->key,
@@ -228,16 +228,16 @@ static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved
     return CM_OK;
 }
 
-static cm_status run_shard(void *context, int task, int worker) {
+static cm_status run_shard(void *context, int task, int thread) {
     cm_match *m = context;
     shard *s = &m->shards[task];
-    const int lane = cm_match_lane(&m->config.shape, task, worker);
+    const int worker = cm_match_worker(&m->config.shape, task, thread);
     s->next = task;
     for (int row = 0; row < m->config.shape.rows; row++) CM_TRY(begin_game(m, s, row));
     for (int moved = 1; moved > 0;) {
         moved = 0;
-        CM_TRY(play_turn(m, s, 0, lane, &moved));
-        if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, lane, &moved));
+        CM_TRY(play_turn(m, s, 0, worker, &moved));
+        if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, worker, &moved));
     }
     return CM_OK;
 }

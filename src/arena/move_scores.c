@@ -22,17 +22,17 @@ static void count_move(cm_value_keeping *keeping, const cm_exact_values *values,
     cm_value_keeping_count(keeping, values->legal > values->keeping, values->value[action] == values->best);
 }
 
-static cm_status score_game(const scoring *c, int lane, int game, cm_move_scores *found) {
+static cm_status score_game(const scoring *c, int worker, int game, cm_move_scores *found) {
     const cm_games *g = c->games;
     const int16_t *moves = g->moves + (size_t)game * (size_t)g->stride;
-    char *state = c->states + (size_t)lane * c->env->spec.state_size;
+    char *state = c->states + (size_t)worker * c->env->spec.state_size;
     cm_env_outcome outcome;
     cm_exact_values values;
     cm_env_reset(c->env, state, 0);
     for (int ply = 0; ply < g->length[game]; ply++) {
         bool is_ours = ply >= g->opening[game] && cm_env_to_play(c->env, state) == g->theirs[game];
         if (cm_stop_asked(c->stop)) return cm_fail(CM_ERR_INTERRUPTED, "judging was broken off");
-        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, c->stop, &values));
+        if (is_ours) CM_TRY(cm_exact_solve(c->exact, worker, state, c->stop, &values));
         CM_TRY(cm_env_step(c->env, state, moves[ply], &outcome));
         if (!is_ours) continue;
         count_move(&found->all, &values, moves[ply]);

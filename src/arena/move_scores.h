@@ -42,7 +42,7 @@ static inline void cm_value_keeping_count(cm_value_keeping *keeping, bool is_cho
 }
 
 /* Scores our moves in games whose moves were kept; those of openings belong to no side and are left out. The pool
- * shares the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to
+ * shares the games, a worker of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to
  * meanwhile. `stop` (NULL: never) asked: ends with CM_ERR_INTERRUPTED and no scores. Errors: CM_ERR_MEMORY;
  * CM_ERR_INPUT for moves that are not legal in `env`, whose values `exact` gives. */
 cm_status cm_games_score_moves(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,

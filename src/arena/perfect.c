@@ -11,11 +11,11 @@ typedef struct perfect_player {
 } perfect_player;
 
 /* Of the actions in best[A] those after which the game lasts longest stay. */
-static cm_status resist(perfect_player *p, int lane, const void *state, uint8_t *best) {
+static cm_status resist(perfect_player *p, int worker, const void *state, uint8_t *best) {
     const int actions = p->env->spec.actions;
     uint8_t plies[CM_ENV_MAX_SEARCHED];
     int longest = 0;
-    CM_TRY(cm_exact_plies(p->exact, lane, state, plies));
+    CM_TRY(cm_exact_plies(p->exact, worker, state, plies));
     for (int a = 0; a < actions; a++) longest = best[a] && plies[a] > longest ? plies[a] : longest;
     for (int a = 0; a < actions; a++) best[a] = best[a] && plies[a] == longest;
     return CM_OK;
@@ -27,9 +27,9 @@ static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     uint8_t best[CM_ENV_MAX_SEARCHED];
     cm_exact_values values;
     for (int k = 0; k < turn->count; k++) {
-        CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &values));
+        CM_TRY(cm_exact_solve(p->exact, turn->worker, turn->states[k], turn->stop, &values));
         for (int a = 0; a < actions; a++) best[a] = values.value[a] == values.best;
-        if (values.best < 0 && p->env->def->solver->plies) CM_TRY(resist(p, turn->lane, turn->states[k], best));
+        if (values.best < 0 && p->env->def->solver->plies) CM_TRY(resist(p, turn->worker, turn->states[k], best));
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
         turn->actions[k] = cm_rng_pick(&rng, best, actions);
     }
@@ -50,7 +50,7 @@ cm_status cm_player_perfect(const cm_env *env, const cm_match_shape *shape, cm_p
     p->env = env;
     cm_status status = cm_exact_create(env, &p->exact);
     if (status == CM_OK) {
-        p->base.bytes = sizeof *p + cm_exact_bytes(p->exact, shape->lanes);
+        p->base.bytes = sizeof *p + cm_exact_bytes(p->exact, shape->workers);
         *out = &p->base;
     } else {
         perfect_destroy(&p->base);

@@ -13,17 +13,17 @@ void cm_player_destroy(cm_player *player) {
 typedef struct agent_player {
     cm_player base;
     const cm_env *env;
-    int lanes, rows;       /* rows of a planner */
-    cm_planner **planners; /* [lanes], owned */
-    uint8_t *legal;        /* [lanes, rows, A], owned; NULL if every action always is */
+    int workers, rows;     /* rows of a planner */
+    cm_planner **planners; /* [workers], owned */
+    uint8_t *legal;        /* [workers, rows, A], owned; NULL if every action always is */
 } agent_player;
 
 /* The moves first .. first + count - 1 of a turn. */
 static cm_status search(agent_player *p, const cm_turn *turn, int first, int count) {
     size_t width = (size_t)p->env->spec.actions;
-    cm_planner *planner = p->planners[turn->lane];
+    cm_planner *planner = p->planners[turn->worker];
     cm_planner_heed(planner, turn->stop);
-    uint8_t *legal = p->legal ? p->legal + (size_t)turn->lane * (size_t)p->rows * width : NULL;
+    uint8_t *legal = p->legal ? p->legal + (size_t)turn->worker * (size_t)p->rows * width : NULL;
     for (int k = 0; k < count; k++) {
         const void *state = turn->states[first + k];
         cm_planner_place(planner, k, p->env, state);
@@ -45,7 +45,7 @@ static cm_status agent_choose(cm_player *player, const cm_turn *turn) {
 
 static void agent_destroy(cm_player *player) {
     agent_player *p = (agent_player *)player;
-    for (int i = 0; p->planners && i < p->lanes; i++) cm_planner_destroy(p->planners[i]);
+    for (int i = 0; p->planners && i < p->workers; i++) cm_planner_destroy(p->planners[i]);
     free(p->planners);
     free(p->legal);
     free(p);
@@ -54,12 +54,12 @@ static void agent_destroy(cm_player *player) {
 static cm_status open_agent_player(agent_player *p, cm_agent *agent) {
     cm_planner_config config = {.search = cm_agent_get_config(agent)->evaluation};
     size_t masks = (size_t)p->rows * (size_t)p->env->spec.actions;
-    CM_TRY(cm_alloc(&p->planners, (size_t)p->lanes, sizeof(cm_planner *), "a player"));
+    CM_TRY(cm_alloc(&p->planners, (size_t)p->workers, sizeof(cm_planner *), "a player"));
     if (p->env->def->legal) {
-        CM_TRY(cm_alloc(&p->legal, (size_t)p->lanes, masks, "a player"));
-        p->base.bytes += (size_t)p->lanes * masks;
+        CM_TRY(cm_alloc(&p->legal, (size_t)p->workers, masks, "a player"));
+        p->base.bytes += (size_t)p->workers * masks;
     }
-    for (int i = 0; i < p->lanes; i++) {
+    for (int i = 0; i < p->workers; i++) {
         CM_TRY(cm_agent_planner(agent, p->rows, false, &p->planners[i]));
         p->base.bytes += cm_planner_bytes(&config, p->planners[i]);
     }
@@ -73,7 +73,7 @@ cm_status cm_player_agent(cm_agent *agent, const cm_env *env, const cm_match_sha
     p->base = (cm_player){.choose = agent_choose, .destroy = agent_destroy, .bytes = sizeof *p};
     p->env = env;
     p->rows = cm_agent_planner_rows(agent, shape->rows);
-    p->lanes = shape->lanes;
+    p->workers = shape->workers;
     cm_status status = open_agent_player(p, agent);
     if (status == CM_OK) {
         *out = &p->base;

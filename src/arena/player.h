@@ -21,19 +21,19 @@ extern "C" {
 
 /* How games are divided: a player is made for one shape. */
 typedef struct cm_match_shape {
-    int shards; /* played concurrently                           */
-    int rows;   /* games that a shard plays at once                  */
-    int lanes;  /* turns that are decided at the same time, at most  */
+    int shards;  /* played concurrently                           */
+    int rows;    /* games that a shard plays at once                  */
+    int workers; /* turns that are decided at the same time, at most  */
 } cm_match_shape;
 
-/* The lane of shard `task`, which is played by `worker`. */
-static inline int cm_match_lane(const cm_match_shape *shape, int task, int worker) {
-    return shape->lanes < shape->shards ? worker : task;
+/* The worker of shard `task`, which is played by `thread`. */
+static inline int cm_match_worker(const cm_match_shape *shape, int task, int thread) {
+    return shape->workers < shape->shards ? thread : task;
 }
 
 /* Positions of one shard in which the same player is to move. States that have not ended, borrowed. */
 typedef struct cm_turn {
-    int lane;
+    int worker;
     int count;                 /* n, 1 .. rows                                       */
     const void *const *states; /* [n] state blocks of the environment                */
     const cm_key *keys;        /* [n] random key of each game                        */
@@ -44,7 +44,7 @@ typedef struct cm_turn {
 
 typedef struct cm_player cm_player;
 struct cm_player {
-    cm_status (*choose)(cm_player *player, const cm_turn *turn); /* turns of different lanes may run at once */
+    cm_status (*choose)(cm_player *player, const cm_turn *turn); /* turns of different workers may run at once */
     void (*destroy)(cm_player *player);
     size_t bytes; /* of memory that it takes */
 };

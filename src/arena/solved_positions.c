@@ -6,7 +6,7 @@
 #include "core/arena.h"
 #include "env/solver.h"
 
-/* Positions that are asked at once; of one lane. */
+/* Positions that are asked at once; of one worker. */
 typedef struct batch {
     char *states;       /* [rows, state_size] */
     const void **state; /* [rows]             */
@@ -23,15 +23,15 @@ typedef struct context {
     cm_tally *tally;
     const cm_stop *stop;
     cm_arena arena; /* of all arrays, owned */
-    batch *batches; /* [lanes] */
+    batch *batches; /* [workers] */
     int32_t *moves; /* [positions] the player's; -1: it was not asked */
 } context;
 
-static void take(context *r, bool fill) {
+static void alloc_rows(context *r, bool fill) {
     const size_t n = (size_t)r->shape->rows;
-    batch *batches = cm_arena_alloc(&r->arena, (size_t)r->shape->lanes * sizeof *batches);
+    batch *batches = cm_arena_alloc(&r->arena, (size_t)r->shape->workers * sizeof *batches);
     int32_t *moves = cm_arena_alloc(&r->arena, (size_t)r->solved->count * sizeof *moves);
-    for (int i = 0; i < r->shape->lanes; i++) {
+    for (int i = 0; i < r->shape->workers; i++) {
         batch d;
         d.states = cm_arena_alloc(&r->arena, n * r->env->spec.state_size);
         d.state = cm_arena_alloc(&r->arena, n * sizeof *d.state);
@@ -44,8 +44,8 @@ static void take(context *r, bool fill) {
 }
 
 /* Positions first .. first+count-1. */
-static cm_status ask(const context *r, int lane, int first, int count) {
-    const batch *d = &r->batches[lane];
+static cm_status ask(const context *r, int worker, int first, int count) {
+    const batch *d = &r->batches[worker];
     for (int k = 0; k < count; k++) {
         char *state = d->states + (size_t)k * r->env->spec.state_size;
         CM_TRY(cm_solved_play(r->solved, r->env, first + k, state));
@@ -53,7 +53,7 @@ static cm_status ask(const context *r, int lane, int first, int count) {
         d->key[k] = cm_key_make(0, CM_RNG_EVALUATE, (uint64_t)(first + k));
         d->step[k] = (uint64_t)r->solved->ply[first + k];
     }
-    const cm_turn turn = {.lane = lane,
+    const cm_turn turn = {.worker = worker,
                           .count = count,
                           .states = d->state,
                           .keys = d->key,
@@ -66,13 +66,13 @@ static cm_status ask(const context *r, int lane, int first, int count) {
     return CM_OK;
 }
 
-static cm_status ask_shard(void *argument, int task, int worker) {
+static cm_status ask_shard(void *argument, int task, int thread) {
     const context *r = argument;
-    const int rows = r->shape->rows, lane = cm_match_lane(r->shape, task, worker);
+    const int rows = r->shape->rows, worker = cm_match_worker(r->shape, task, thread);
     for (int first = task * rows; first < r->solved->count; first += r->shape->shards * rows) {
         const int left = r->solved->count - first;
         if (cm_stop_asked(r->stop)) return cm_fail(CM_ERR_INTERRUPTED, "the positions were broken off");
-        CM_TRY(ask(r, lane, first, left < rows ? left : rows));
+        CM_TRY(ask(r, worker, first, left < rows ? left : rows));
     }
     return CM_OK;
 }
@@ -97,9 +97,9 @@ cm_status cm_solved_positions_test(const cm_solved *solved, const cm_env *env, c
                  .shape = shape,
                  .arena = {.base = NULL, .capacity = SIZE_MAX, .used = 0}};
     *out = (cm_solved_score){.source = {{0}}};
-    take(&r, false);
+    alloc_rows(&r, false);
     CM_TRY(cm_arena_create(&r.arena, r.arena.used, "a solved-position test"));
-    take(&r, true);
+    alloc_rows(&r, true);
     for (int i = 0; i < solved->count; i++) r.moves[i] = -1;
     cm_status status = cm_pool_run(pool, shape->shards, ask_shard, &r);
     for (int i = 0; i < solved->count && (status == CM_OK || status == CM_ERR_INTERRUPTED); i++)

@@ -17,7 +17,7 @@ typedef struct node {
     double points;                             /* of that player: 1 for a win, 1/2 for a draw             */
 } node;
 
-/* Of one lane. */
+/* Of one worker. */
 typedef struct tree {
     node *nodes; /* [rollouts + 1], owned */
     int count;
@@ -28,8 +28,8 @@ typedef struct tree {
 typedef struct uct_player {
     cm_player base;
     const cm_env *env;
-    int rollouts, lanes;
-    tree *trees; /* [lanes], owned */
+    int rollouts, workers;
+    tree *trees; /* [workers], owned */
 } uct_player;
 
 /* ---- one rollout ---- */
@@ -126,7 +126,7 @@ static int best_action(const tree *t) {
 
 /* The move in position k of a turn. */
 static cm_status search(const uct_player *p, const cm_turn *turn, int k) {
-    tree *t = &p->trees[turn->lane];
+    tree *t = &p->trees[turn->worker];
     cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
     t->count = 0;
     add_node(t, NONE, NONE, 1 - cm_env_to_play(p->env, turn->states[k]));
@@ -152,7 +152,7 @@ static cm_status uct_choose(cm_player *player, const cm_turn *turn) {
 
 static void uct_destroy(cm_player *player) {
     uct_player *p = (uct_player *)player;
-    for (int i = 0; p->trees && i < p->lanes; i++) {
+    for (int i = 0; p->trees && i < p->workers; i++) {
         free(p->trees[i].nodes);
         free(p->trees[i].state);
     }
@@ -161,8 +161,8 @@ static void uct_destroy(cm_player *player) {
 }
 
 static cm_status open_trees(uct_player *p) {
-    CM_TRY(cm_alloc(&p->trees, (size_t)p->lanes, sizeof *p->trees, "a tree of rollouts"));
-    for (int i = 0; i < p->lanes; i++) {
+    CM_TRY(cm_alloc(&p->trees, (size_t)p->workers, sizeof *p->trees, "a tree of rollouts"));
+    for (int i = 0; i < p->workers; i++) {
         CM_TRY(cm_alloc(&p->trees[i].nodes, (size_t)p->rollouts + 1, sizeof(node), "a tree of rollouts"));
         CM_TRY(cm_alloc(&p->trees[i].state, 1, p->env->spec.state_size, "a tree of rollouts"));
         p->base.bytes += ((size_t)p->rollouts + 1) * sizeof(node) + p->env->spec.state_size;
@@ -184,7 +184,7 @@ cm_status cm_player_uct(const cm_env *env, const cm_match_shape *shape, int roll
     }
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a player"));
     p->base = (cm_player){.choose = uct_choose, .destroy = uct_destroy, .bytes = sizeof *p};
-    p->env = env, p->rollouts = rollouts, p->lanes = shape->lanes;
+    p->env = env, p->rollouts = rollouts, p->workers = shape->workers;
     cm_status status = open_trees(p);
     if (status == CM_OK) {
         *out = &p->base;

@@ -16,7 +16,7 @@ extern "C" {
 
 enum { CM_UCT_MOST_ROLLOUTS = 10000000 };
 
-/* A player with `rollouts` (1 .. CM_UCT_MOST_ROLLOUTS) per move; a tree per lane. Errors: CM_ERR_INPUT if the game
+/* A player with `rollouts` (1 .. CM_UCT_MOST_ROLLOUTS) per move; a tree per worker. Errors: CM_ERR_INPUT if the game
  * is not one of two players, or for a number out of range. */
 cm_status cm_player_uct(const cm_env *env, const cm_match_shape *shape, int rollouts, cm_player **out) CM_MUST_USE;
 

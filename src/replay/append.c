@@ -1,15 +1,15 @@
-/* Lanes: the steps of each environment on their way into the replay. */
+/* Open episodes: the steps of each environment on their way into the replay. */
 #include <math.h>
 #include <string.h>
 
 #include "replay/policy.h"
 
-static cm_status find_lane(cm_replay *replay, int environment, cm_lane **out) {
+static cm_status find_open(cm_replay *replay, int environment, cm_open_episode **out) {
     if (environment < 0 || environment >= replay->config.environments)
         return cm_fail(CM_ERR_INPUT, "replay: environment %d, must be in 0 .. %d", environment,
                        replay->config.environments - 1);
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: step appended before loading has ended");
-    *out = &replay->lane[environment];
+    *out = &replay->open[environment];
     return CM_OK;
 }
 
@@ -52,71 +52,72 @@ static uint8_t write_legal(cm_replay *replay, int32_t slot, const uint8_t *legal
     return count == entries ? FLAG_FREE : 0;
 }
 
-static uint32_t row_index(const cm_replay *replay, const cm_lane *lane, int environment) {
-    return (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
+static uint32_t row_index(const cm_replay *replay, const cm_open_episode *episode, int environment) {
+    return (uint32_t)(episode->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
 }
 
 cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) {
-    cm_lane *lane = NULL;
-    CM_TRY(find_lane(replay, environment, &lane));
+    cm_open_episode *episode = NULL;
+    CM_TRY(find_open(replay, environment, &episode));
     CM_TRY(check_step(replay, environment, step));
-    if (lane->fresh == replay->config.commit_steps)
+    if (episode->fresh == replay->config.commit_steps)
         return cm_fail(CM_ERR_STATE, "replay: environment %d has %d steps that are not committed, the most allowed",
-                       environment, lane->fresh);
-    int32_t slot = cm_lane_slot(replay, environment, lane->rows);
+                       environment, episode->fresh);
+    int32_t slot = cm_open_slot(replay, environment, episode->rows);
     if (cm_policy_store(replay, slot, step->policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
     CM_TRY(write_observation(replay, slot, environment, step->observation));
     uint8_t is_free = write_legal(replay, slot, step->legal);
-    if (!lane->open) lane->segment = lane->rows;
-    bool full = lane->rows - lane->segment == replay->config.segment_steps;
-    if (full) lane->segment = lane->rows; /* ends one segment and begins the next */
+    if (!episode->open) episode->segment = episode->rows;
+    bool full = episode->rows - episode->segment == replay->config.segment_steps;
+    if (full) episode->segment = episode->rows; /* ends one segment and begins the next */
     replay->row[slot] = (cm_replay_row){
         .reward = step->reward,
         .root_value = step->root_value,
         .action = step->action,
-        .index = row_index(replay, lane, environment),
+        .index = row_index(replay, episode, environment),
         .to_play = step->to_play,
         .flags = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0) | is_free),
     };
-    lane->open = true;
-    lane->rows++;
-    lane->steps++;
-    lane->fresh++;
+    episode->open = true;
+    episode->rows++;
+    episode->steps++;
+    episode->fresh++;
     return CM_OK;
 }
 
 cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_end *end) {
-    cm_lane *lane = NULL;
-    CM_TRY(find_lane(replay, environment, &lane));
-    if (!lane->open) return cm_fail(CM_ERR_STATE, "replay: environment %d has no open episode to finish", environment);
+    cm_open_episode *episode = NULL;
+    CM_TRY(find_open(replay, environment, &episode));
+    if (!episode->open)
+        return cm_fail(CM_ERR_STATE, "replay: environment %d has no open episode to finish", environment);
     if (!end->terminated && !isfinite(end->root_value))
         return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g at a truncated end", environment,
                        (double)end->root_value);
-    int32_t slot = cm_lane_slot(replay, environment, lane->rows);
+    int32_t slot = cm_open_slot(replay, environment, episode->rows);
     CM_TRY(write_observation(replay, slot, environment, end->observation));
     uint8_t is_free = write_legal(replay, slot, end->legal);
     const size_t columns = cm_policy_columns(&replay->config);
     memset(replay->policy + (size_t)slot * columns, 0, columns * sizeof(float));
     replay->row[slot] = (cm_replay_row){
         .root_value = end->terminated ? 0.0f : end->root_value,
-        .index = row_index(replay, lane, environment),
+        .index = row_index(replay, episode, environment),
         .to_play = end->to_play,
         .flags = (uint8_t)((end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED) | is_free),
     };
-    lane->open = false;
-    lane->rows++;
-    lane->segment = lane->rows;
+    episode->open = false;
+    episode->rows++;
+    episode->segment = episode->rows;
     return CM_OK;
 }
 
 void cm_replay_undo_append(cm_replay *replay) {
     for (int e = 0; e < replay->config.environments; e++) {
-        cm_lane *lane = &replay->lane[e];
-        lane->steps -= (uint64_t)lane->fresh;
-        lane->rows = lane->committed;
-        lane->open = lane->rows > 0; /* a commit leaves nothing of what has ended */
-        lane->segment = 0;
-        lane->fresh = 0;
+        cm_open_episode *episode = &replay->open[e];
+        episode->steps -= (uint64_t)episode->fresh;
+        episode->rows = episode->committed;
+        episode->open = episode->rows > 0; /* a commit leaves nothing of what has ended */
+        episode->segment = 0;
+        episode->fresh = 0;
     }
 }

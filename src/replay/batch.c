@@ -293,7 +293,7 @@ static inline __attribute__((always_inline)) void fetch_rows(const cm_replay *re
 }
 
 /* Starts fetching what a row will read, so that the misses of several rows overlap. Rows behind the end of the ring or
- * of a lane are not fetched. */
+ * of an open episode are not fetched. */
 static inline __attribute__((always_inline)) void fetch_row(const cm_replay *replay, int32_t slot) {
     int32_t unroll = replay->config.targets.unroll, n = replay->config.targets.td_steps, last = replay->slots - 1;
     int32_t near = slot + unroll < last ? slot + unroll : last, far = n < last - near ? near + n : last;

@@ -1,4 +1,4 @@
-/* Between iterations: priorities take effect, lanes go into the ring, the oldest leave. */
+/* Between iterations: priorities take effect, open episodes go into the ring, the oldest leave. */
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t
         if (shown) visit(replay, slot, context);
     }
     for (int e = 0; e < replay->config.environments; e++) {
-        for (int32_t t = 0; t < replay->lane[e].visible; t++) {
-            slot = cm_lane_slot(replay, e, t);
+        for (int32_t t = 0; t < replay->open[e].visible; t++) {
+            slot = cm_open_slot(replay, e, t);
             if (!cm_slot_is_old(replay, slot, replay->collected)) visit(replay, slot, context);
         }
     }
@@ -160,7 +160,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
     }
 }
 
-/* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
+/* Moves `steps` steps of an open episode and the row behind them into the ring; the first `known` have priorities. */
 static void store_segment(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
     int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_PRIORITY;
     int32_t to = cm_ring_reserve(replay, steps);
@@ -168,23 +168,23 @@ static void store_segment(cm_replay *replay, int32_t from, int32_t steps, int32_
     cm_ring_adopt(replay, to, steps, known, newest);
 }
 
-/* ---- lanes --------------------------------------------------------------------------------------------------------
+/* ---- open episodes ----------------------------------------------------------------------------------------
  */
 
 /* Shows the steps of the open episode whose n-step returns are complete: later rewards change nothing about them. */
 static void show_open(cm_replay *replay, int environment, float newest) {
-    cm_lane *lane = &replay->lane[environment];
-    int32_t before = lane->visible;
-    lane->visible = lane->open ? cm_lane_complete(replay, lane->rows) : 0;
-    for (int32_t t = before; t < lane->visible; t++) {
-        show_position(replay, cm_lane_slot(replay, environment, t), false, newest);
+    cm_open_episode *episode = &replay->open[environment];
+    int32_t before = episode->visible;
+    episode->visible = episode->open ? cm_open_complete(replay, episode->rows) : 0;
+    for (int32_t t = before; t < episode->visible; t++) {
+        show_position(replay, cm_open_slot(replay, environment, t), false, newest);
     }
 }
 
-static void commit_lane(cm_replay *replay, int environment, float newest) {
-    cm_lane *lane = &replay->lane[environment];
-    int32_t start = 0, base = cm_lane_slot(replay, environment, 0), shown = lane->visible;
-    for (int32_t row = lane->committed; row < lane->rows; row++) {
+static void commit_open(cm_replay *replay, int environment, float newest) {
+    cm_open_episode *episode = &replay->open[environment];
+    int32_t start = 0, base = cm_open_slot(replay, environment, 0), shown = episode->visible;
+    for (int32_t row = episode->committed; row < episode->rows; row++) {
         uint8_t last = replay->row[base + row].flags & FLAG_LAST;
         if (!last) continue;
         store_segment(replay, base + start, row - start, start == 0 ? shown : 0, newest);
@@ -192,13 +192,13 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
     }
     if (start > 0) {
         for (int32_t t = 0; t < shown; t++) clear_leaf(replay, base + t);
-        lane->visible = 0;
-        lane->rows -= start;
-        lane->segment -= start;
-        cm_rows_copy(replay, base, base + start, lane->rows, FIELD_PRIORITY);
+        episode->visible = 0;
+        episode->rows -= start;
+        episode->segment -= start;
+        cm_rows_copy(replay, base, base + start, episode->rows, FIELD_PRIORITY);
     }
-    lane->committed = lane->rows;
-    lane->fresh = 0;
+    episode->committed = episode->rows;
+    episode->fresh = 0;
     show_open(replay, environment, newest);
 }
 
@@ -207,7 +207,7 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
 
 void cm_replay_count_collected(cm_replay *replay) {
     replay->collected = 0;
-    for (int e = 0; e < replay->config.environments; e++) replay->collected += replay->lane[e].steps;
+    for (int e = 0; e < replay->config.environments; e++) replay->collected += replay->open[e].steps;
 }
 
 /* Hides the old steps among the first `steps` from `slot` on, which come in order of age; how many there are. */
@@ -244,8 +244,8 @@ void cm_replay_refresh(cm_replay *replay) {
     int64_t hidden = c->max_steps > 0 ? limit_ring(replay) : 0;
     replay->positions = replay->steps - hidden;
     for (int e = 0; e < c->environments; e++) {
-        int32_t shown = replay->lane[e].visible;
-        replay->positions += shown - hide_old(replay, cm_lane_slot(replay, e, 0), shown);
+        int32_t shown = replay->open[e].visible;
+        replay->positions += shown - hide_old(replay, cm_open_slot(replay, e, 0), shown);
     }
     replay->hidden_at = replay->collected;
     if (replay->positions > 0 && !(cm_sum_tree_total(&replay->tree) > 0.0)) set_flat(replay, true);
@@ -258,7 +258,7 @@ cm_status cm_replay_commit(cm_replay *replay) {
     set_flat(replay, false);
     apply_updates(replay);
     float newest = cm_replay_newest_priority(replay);
-    for (int e = 0; e < replay->config.environments; e++) commit_lane(replay, e, newest);
+    for (int e = 0; e < replay->config.environments; e++) commit_open(replay, e, newest);
     cm_replay_refresh(replay);
     return CM_OK;
 }
@@ -269,9 +269,9 @@ void cm_replay_empty(cm_replay *replay) {
     replay->updates = 0;
     while (replay->used > 0) cm_replay_evict(replay);
     for (int e = 0; e < replay->config.environments; e++) {
-        cm_lane *lane = &replay->lane[e];
-        for (int32_t t = 0; t < lane->visible; t++) clear_leaf(replay, cm_lane_slot(replay, e, t));
-        *lane = (cm_lane){.steps = lane->steps};
+        cm_open_episode *episode = &replay->open[e];
+        for (int32_t t = 0; t < episode->visible; t++) clear_leaf(replay, cm_open_slot(replay, e, t));
+        *episode = (cm_open_episode){.steps = episode->steps};
     }
     replay->tail = 0;
     replay->steps = replay->episodes = 0;

@@ -9,7 +9,7 @@ typedef struct source {
     cm_bytes space; /* its state, unpacked */
     cm_cursor in;   /* behind the steps of the segments; in `space`, like the next one's steps */
     cm_saved_ring ring;
-    int64_t first, environments; /* its lanes' environments */
+    int64_t first, environments; /* of its open episodes */
     uint64_t collected;          /* steps of all of them */
     int64_t segments;
     int32_t *slot; /* [segments] the first row of each here, -1: it is not here */
@@ -24,7 +24,7 @@ typedef struct item {
 
 struct cm_replay_deal {
     cm_replay *replay; /* borrowed */
-    int64_t first;     /* environment of lane 0 */
+    int64_t first;     /* environment of open episode 0 */
     int64_t shards;    /* M */
     int count;         /* N */
     source *sources;   /* [count], owned with their slots */
@@ -56,7 +56,7 @@ static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *st
     cm_cursor in = s->in;
     CM_TRY(skip_priorities(replay, s, &in));
     for (int64_t e = 0; e < s->environments; e++) {
-        if (cm_saved_skip_lane(replay, &in, &steps) != CM_OK)
+        if (cm_saved_skip_open(replay, &in, &steps) != CM_OK)
             return cm_fail_in(CM_ERR_INPUT, "environment %lld", (long long)e);
         s->collected += steps;
     }
@@ -226,17 +226,17 @@ static void renumber(cm_replay_deal *deal, const source *s, int32_t slot, int32_
     }
 }
 
-static cm_status get_lanes(cm_replay_deal *deal, const source *s, cm_cursor *in) {
+static cm_status get_open_episodes(cm_replay_deal *deal, const source *s, cm_cursor *in) {
     cm_replay *replay = deal->replay;
     uint64_t steps;
     for (int64_t e = 0; e < s->environments; e++) {
-        const int64_t lane = s->first + e - deal->first;
-        if (lane < 0 || lane >= replay->config.environments) {
-            CM_TRY(cm_saved_skip_lane(replay, in, &steps));
+        const int64_t environment = s->first + e - deal->first;
+        if (environment < 0 || environment >= replay->config.environments) {
+            CM_TRY(cm_saved_skip_open(replay, in, &steps));
             continue;
         }
-        CM_TRY(cm_saved_get_lane(replay, (int)lane, in));
-        renumber(deal, s, cm_lane_slot(replay, (int)lane, 0), replay->lane[lane].rows);
+        CM_TRY(cm_saved_get_open(replay, (int)environment, in));
+        renumber(deal, s, cm_open_slot(replay, (int)environment, 0), replay->open[environment].rows);
     }
     return CM_OK;
 }
@@ -248,10 +248,10 @@ static cm_status fill(cm_replay_deal *deal, const cm_file_bytes *states) {
     CM_TRY(deal_segments(deal));
     for (int i = 0; i < deal->count; i++) {
         source *s = &deal->sources[i];
-        cm_cursor in = s->in, lanes = s->in;
-        CM_TRY(skip_priorities(replay, s, &lanes));
+        cm_cursor in = s->in, open = s->in;
+        CM_TRY(skip_priorities(replay, s, &open));
         if (replay->config.prioritized) CM_TRY(get_priorities(replay, s, &in));
-        CM_TRY(get_lanes(deal, s, &lanes));
+        CM_TRY(get_open_episodes(deal, s, &open));
         if (deal->first == 0) replay->late_updates += s->ring.late;
     }
     return CM_OK;

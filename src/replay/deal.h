@@ -1,8 +1,8 @@
 /* Dealing: what the replays of N ranks have saved goes on in those of M.
  *
- * A shard is the replay of one rank: its lanes are the environments [first, first + E) of the whole run. Every shard of
- * M reads the states of all N and takes
- *   - the lanes of its own environments, with their open episodes;
+ * A shard is the replay of one rank: its open episodes are those of the environments [first, first + E) of the whole
+ * run. Every shard of M reads the states of all N and takes
+ *   - the open episodes of its own environments;
  *   - its share of the segments. They are put in the order of their age: by the steps that lie behind a segment in the
  * shard that has saved it, more first; of equal ones by the number of that shard. In this order each goes to the shard
  * of M that has got least: the fewest segments where max_episodes is set, else the fewest rows; of equal ones the

@@ -38,9 +38,9 @@ typedef struct cm_field_info {
     size_t columns; /* elements of a row      */
 } cm_field_info;
 
-/* The steps of one environment that are not in the ring yet: rows slot(environment, 0 .. rows - 1). A lane has its own
- * cache line, since a thread may append to each. */
-typedef struct cm_lane {
+/* The steps of one environment that are not in the ring yet: rows slot(environment, 0 .. rows - 1). An open episode has
+ * its own cache line, since a thread may append to each. */
+typedef struct cm_open_episode {
     uint64_t steps;    /* ever appended                                              */
     int32_t rows;      /* written                                                    */
     int32_t segment;   /* where the open segment begins                                */
@@ -49,7 +49,7 @@ typedef struct cm_lane {
     int32_t fresh;     /* steps appended since the last commit                       */
     bool open;         /* an episode is going on                                     */
     unsigned char padding[35];
-} cm_lane;
+} cm_open_episode;
 
 /* Space for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
@@ -64,7 +64,7 @@ struct cm_replay {
     cm_policy_form form; /* of policies */
     cm_replay_plan plan;
     cm_field_info info[FIELD_COUNT];
-    int32_t ring, lane_rows, slots; /* rows of the ring, of each lane, of all            */
+    int32_t ring, open_rows, slots; /* rows of the ring, of each open episode, of all            */
     size_t legal_bytes;             /* of a row                                          */
     int32_t window_rows;            /* most rows of a window                             */
     int32_t *symmetry_elements;     /* [S, O]                                            */
@@ -78,7 +78,7 @@ struct cm_replay {
     cm_replay_row *row;
     int32_t *updated;
     cm_sum_tree tree;          /* priority^alpha, or 1, of every position that may be drawn; 0 elsewhere */
-    cm_lane *lane;             /* [E] */
+    cm_open_episode *open;     /* [E] */
     cm_window_scratch scratch; /* of commit */
     /* the ring */
     int32_t tail, used; /* first row in use, rows in use */
@@ -109,8 +109,8 @@ cm_status cm_replay_claim(cm_replay *replay, const char *what) CM_MUST_USE;
 
 /* ---- position.c: rows by slot ---- */
 
-static inline int32_t cm_lane_slot(const cm_replay *replay, int environment, int32_t row) {
-    return replay->ring + environment * replay->lane_rows + row;
+static inline int32_t cm_open_slot(const cm_replay *replay, int environment, int32_t row) {
+    return replay->ring + environment * replay->open_rows + row;
 }
 
 /* The slot `rows` behind `slot`, in the same episode. */
@@ -120,7 +120,7 @@ static inline int32_t cm_slot_add(const cm_replay *replay, int32_t slot, int32_t
 }
 
 /* Steps of an open episode of `rows` rows that may be drawn: those whose n-step returns are complete. */
-static inline int32_t cm_lane_complete(const cm_replay *replay, int32_t rows) {
+static inline int32_t cm_open_complete(const cm_replay *replay, int32_t rows) {
     int32_t steps = rows - replay->config.targets.td_steps;
     return replay->config.sample_open && steps > 0 ? steps : 0;
 }

@@ -3,13 +3,13 @@
 
 #include "replay/policy.h"
 
-_Static_assert(sizeof(cm_lane) == CM_ALIGN, "a lane is a cache line");
+_Static_assert(sizeof(cm_open_episode) == CM_ALIGN, "an open episode is a cache line");
 
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot) {
     if (slot < replay->ring) return replay->row[slot].left;
-    int32_t offset = slot - replay->ring, t = offset % replay->lane_rows;
-    const cm_lane *lane = &replay->lane[offset / replay->lane_rows];
-    return t < lane->visible ? lane->committed - 1 - t : 0;
+    int32_t offset = slot - replay->ring, t = offset % replay->open_rows;
+    const cm_open_episode *episode = &replay->open[offset / replay->open_rows];
+    return t < episode->visible ? episode->committed - 1 - t : 0;
 }
 
 /* Rows from `slot` on that lie behind each other, at most `rows`. */

@@ -1,12 +1,12 @@
 /* The replay: whole episodes in a ring of fixed size, from which training positions are drawn.
  *
- * Life of a step. Acting appends the steps of each environment to that environment's lane (cm_replay_append) and ends
- * its episodes (cm_replay_finish). Between two commits drawing sees exactly what was there at the last commit, so
- * batches depend on (seed, update, content) alone and not on how far acting has come. cm_replay_commit, called between
- * iterations, applies the priority updates that have arrived, moves finished episodes into the ring, removes the oldest
- * episodes where a limit is exceeded, and shows steps of episodes that are still open. The limit on steps goes by the
- * age of each step: the old beginning of an episode is not drawn while its end is, so that ends (falls, results) stay
- * as frequent as they are in play.
+ * Life of a step. Acting appends the steps of each environment to that environment's open episode (cm_replay_append)
+ * and ends its episodes (cm_replay_finish). Between two commits drawing sees exactly what was there at the last commit,
+ * so batches depend on (seed, update, content) alone and not on how far acting has come. cm_replay_commit, called
+ * between iterations, applies the priority updates that have arrived, moves finished episodes into the ring, removes
+ * the oldest episodes where a limit is exceeded, and shows steps of episodes that are still open. The limit on steps
+ * goes by the age of each step: the old beginning of an episode is not drawn while its end is, so that ends (falls,
+ * results) stay as frequent as they are in play.
  *
  * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in segments;
  * a segment that is not the end of its episode counts as truncated, with the search value of the position that follows.
@@ -40,7 +40,7 @@ typedef struct cm_replay_config {
     int actions;            /* A, 1 .. 2^24                                                                       */
     int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
     int entries;            /* > 0, .. 16384: of joint policies the entries that are not 0 are kept, at most so many  */
-    int environments;       /* E, 1 .. 65536: lanes                                                               */
+    int environments;       /* E, 1 .. 65536                                                               */
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
     int64_t max_steps;    /* 0: no limit. Steps of all environments back to which is drawn; older ones are not  */
@@ -76,13 +76,13 @@ typedef struct cm_replay_plan_row {
 typedef struct cm_replay_plan {
     uint64_t bytes;    /* of the block: the sum over the rows, never more than a limit in config.bytes  */
     int32_t ring_rows; /* rows for finished episodes: steps, and one more for each episode              */
-    int32_t lane_rows; /* rows of each environment's lane: segment_steps + 1 + 2 commit_steps           */
+    int32_t open_rows; /* rows of each open episode: segment_steps + 1 + 2 commit_steps           */
     int count;
     cm_replay_plan_row row[CM_REPLAY_PLAN_ROWS];
 } cm_replay_plan;
 
 /* What cm_replay_create would take. Errors: CM_ERR_INPUT for a value out of range, or no limit at all; CM_ERR_MEMORY if
- * the budget cannot hold the lanes and one episode, with the bytes that it takes at least. */
+ * the budget cannot hold the open episodes and one finished episode, with the bytes that it takes at least. */
 cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) CM_MUST_USE;
 
 /* Owned by the caller. Errors: as cm_replay_plan_make; CM_ERR_INPUT for a symmetry that is no permutation. */
@@ -130,7 +130,7 @@ cm_status cm_replay_commit(cm_replay *replay) CM_MUST_USE;
 /* Takes back what was appended and finished since the last commit. Between iterations, as commit. */
 void cm_replay_undo_append(cm_replay *replay);
 
-/* Empties it: episodes, lanes, priorities; counters of steps go on. Errors: as commit. */
+/* Empties it: finished and open episodes, priorities; counters of steps go on. Errors: as commit. */
 cm_status cm_replay_clear(cm_replay *replay) CM_MUST_USE;
 
 /* ---- priorities ----------------------------------------------------------------------------------------------------

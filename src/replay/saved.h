@@ -51,13 +51,13 @@ typedef struct cm_saved_ring {
 } cm_saved_ring;
 
 /* Checks the frame of a state of one of the replay's size, or of all `shards` of that size together, unpacks it into
- * *space and reads its beginning, up to the priorities. *environments is the number of its lanes. */
+ * *space and reads its beginning, up to the priorities. *environments is the number of its open episodes. */
 cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *space,
                               cm_cursor *in, uint64_t *environments, cm_saved_ring *out) CM_MUST_USE;
 
-/* The lane of one environment, read or passed over; *steps: all that it ever had. */
-cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) CM_MUST_USE;
-cm_status cm_saved_skip_lane(const cm_replay *replay, cm_cursor *in, uint64_t *steps) CM_MUST_USE;
+/* The open episode of one environment, read or passed over; *steps: all that it ever had. */
+cm_status cm_saved_get_open(cm_replay *replay, int environment, cm_cursor *in) CM_MUST_USE;
+cm_status cm_saved_skip_open(const cm_replay *replay, cm_cursor *in, uint64_t *steps) CM_MUST_USE;
 
 cm_status cm_saved_check_priorities(const cm_replay *replay, int32_t slot, int32_t rows) CM_MUST_USE;
 

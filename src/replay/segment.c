@@ -124,7 +124,7 @@ static cm_status append_segment(void *context, uint64_t segment, int32_t steps, 
 /* Counts steps as collected, by all environments of all replays alike, so that ages go on from them. */
 static void count_steps(cm_replay *replay, uint64_t steps, uint64_t shares) {
     const uint64_t own = (uint64_t)replay->config.environments, all = own * shares;
-    for (uint64_t e = 0; e < own; e++) replay->lane[e].steps += (steps + all - 1) / all;
+    for (uint64_t e = 0; e < own; e++) replay->open[e].steps += (steps + all - 1) / all;
     cm_replay_count_collected(replay);
 }
 

@@ -2,7 +2,7 @@
  *
  * Segments (episodes, or parts of long ones) are numbered in the order in which they entered the ring and never change
  * there. So they are saved once, in files of consecutive segments; the rest, which does change (which segments are left
- * and where they lie, priorities, lanes with open episodes, counters), is one small state.
+ * and where they lie, priorities, open episodes, counters), is one small state.
  *
  *     saving    after a commit: cm_replay_segments_write for segments that are in no file yet; cm_replay_state_write
  *     loading   cm_replay_state_read, cm_replay_segments_read for each file in any order, cm_replay_load_end

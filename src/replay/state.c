@@ -4,13 +4,14 @@
  *     ring rows, first row in use, rows in use i32; number of the oldest segment, of the next one, late updates u64
  *     steps of each segment, oldest first [segments] i32
  *     if prioritized: priority [rows in use] f32, trained [rows in use] u8
- *     each lane: steps u64; rows, shown steps i32; its rows (saved.h); if prioritized: priority [shown steps] f32
+ *     each open episode: steps u64; rows, shown steps i32; its rows (saved.h); if prioritized: priority [shown steps]
+ * f32
  */
 #include <math.h>
 
 #include "replay/saved.h"
 
-enum { LANE_FLAGS = FLAG_EXPLORED | FLAG_FREE | FLAG_TRAINED };
+enum { OPEN_FLAGS = FLAG_EXPLORED | FLAG_FREE | FLAG_TRAINED };
 
 static const char magic[] = "CMRPSTA1";
 static const char what[] = "replay state";
@@ -21,7 +22,7 @@ static const char what[] = "replay state";
 static cm_status check_committed(const cm_replay *replay) {
     bool waits = replay->loading;
     for (int e = 0; e < replay->config.environments; e++)
-        waits = waits || replay->lane[e].rows != replay->lane[e].committed || replay->lane[e].fresh > 0;
+        waits = waits || replay->open[e].rows != replay->open[e].committed || replay->open[e].fresh > 0;
     if (waits) return cm_fail(CM_ERR_STATE, "replay: saved while steps wait for a commit");
     return CM_OK;
 }
@@ -49,21 +50,21 @@ static cm_status put_ring(const cm_replay *replay, cm_packer *out) {
     return put_trained(replay, replay->tail, replay->used, out);
 }
 
-static cm_status put_lane(const cm_replay *replay, int environment, cm_packer *out) {
-    const cm_lane *lane = &replay->lane[environment];
-    const int32_t sizes[2] = {lane->rows, lane->visible};
-    int32_t base = cm_lane_slot(replay, environment, 0);
-    CM_TRY(cm_packer_put(out, &lane->steps, sizeof lane->steps, 1));
+static cm_status put_open(const cm_replay *replay, int environment, cm_packer *out) {
+    const cm_open_episode *episode = &replay->open[environment];
+    const int32_t sizes[2] = {episode->rows, episode->visible};
+    int32_t base = cm_open_slot(replay, environment, 0);
+    CM_TRY(cm_packer_put(out, &episode->steps, sizeof episode->steps, 1));
     CM_TRY(cm_packer_put(out, sizes, sizeof sizes[0], 2));
-    CM_TRY(cm_saved_put(replay, base, lane->rows, LANE_FLAGS, out));
+    CM_TRY(cm_saved_put(replay, base, episode->rows, OPEN_FLAGS, out));
     if (!replay->config.prioritized) return CM_OK;
-    return cm_saved_put_field(replay, base, lane->visible, FIELD_PRIORITY, out);
+    return cm_saved_put_field(replay, base, episode->visible, FIELD_PRIORITY, out);
 }
 
 static cm_status put_state(const void *context, cm_packer *out) {
     const cm_replay *replay = context;
     CM_TRY(put_ring(replay, out));
-    for (int e = 0; e < replay->config.environments; e++) CM_TRY(put_lane(replay, e, out));
+    for (int e = 0; e < replay->config.environments; e++) CM_TRY(put_open(replay, e, out));
     return CM_OK;
 }
 
@@ -151,35 +152,35 @@ static cm_status get_priorities(cm_replay *replay, int32_t dropped_rows, cm_curs
     return cm_saved_check_priorities(replay, replay->tail, replay->used);
 }
 
-/* Steps ever appended, rows and shown steps of a lane. */
+/* Steps ever appended, rows and shown steps of an open episode. */
 static cm_status get_sizes(const cm_replay *replay, cm_cursor *in, uint64_t *steps, int32_t sizes[2]) {
     CM_TRY(cm_cursor_get(in, steps, sizeof *steps, 1));
     CM_TRY(cm_cursor_get(in, sizes, sizeof sizes[0], 2));
     int32_t rows = sizes[0], visible = sizes[1];
     if (rows >= 0 && rows <= replay->config.segment_steps && visible >= 0 &&
-        (visible == 0 || visible == cm_lane_complete(replay, rows)))
+        (visible == 0 || visible == cm_open_complete(replay, rows)))
         return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
                    replay->config.segment_steps);
 }
 
-cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) {
+cm_status cm_saved_get_open(cm_replay *replay, int environment, cm_cursor *in) {
     uint64_t steps;
-    int32_t sizes[2], base = cm_lane_slot(replay, environment, 0);
+    int32_t sizes[2], base = cm_open_slot(replay, environment, 0);
     CM_TRY(get_sizes(replay, in, &steps, sizes));
     int32_t rows = sizes[0], visible = sizes[1];
     for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_replay_row){0};
-    CM_TRY(cm_saved_get(replay, base, rows, LANE_FLAGS, false, in));
+    CM_TRY(cm_saved_get(replay, base, rows, OPEN_FLAGS, false, in));
     if (replay->config.prioritized) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
         CM_TRY(cm_saved_check_priorities(replay, base, visible));
     }
-    replay->lane[environment] =
-        (cm_lane){.steps = steps, .rows = rows, .committed = rows, .visible = visible, .open = rows > 0};
+    replay->open[environment] =
+        (cm_open_episode){.steps = steps, .rows = rows, .committed = rows, .visible = visible, .open = rows > 0};
     return CM_OK;
 }
 
-cm_status cm_saved_skip_lane(const cm_replay *replay, cm_cursor *in, uint64_t *steps) {
+cm_status cm_saved_skip_open(const cm_replay *replay, cm_cursor *in, uint64_t *steps) {
     int32_t sizes[2];
     CM_TRY(get_sizes(replay, in, steps, sizes));
     CM_TRY(cm_saved_skip_rows(replay, sizes[0], in));
@@ -221,7 +222,7 @@ static cm_status read_state(cm_replay *replay, const cm_source *state, cm_bytes 
     if (c->prioritized && get_priorities(replay, dropped_rows, &in) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "%s", what);
     for (int e = 0; e < c->environments; e++) {
-        if (cm_saved_get_lane(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
+        if (cm_saved_get_open(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
     }
     if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %llu bytes too many", what, (unsigned long long)in.left);
     return CM_OK;

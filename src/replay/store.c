@@ -83,12 +83,12 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     size_t start = arena->used, symmetries = (size_t)symmetry_count(c);
     memset(plan, 0, sizeof *plan);
     replay->ring = plan->ring_rows = ring_rows;
-    replay->lane_rows = plan->lane_rows = c->segment_steps + 1 + 2 * c->commit_steps;
-    replay->slots = (int32_t)(ring_rows + (int64_t)c->environments * replay->lane_rows);
+    replay->open_rows = plan->open_rows = c->segment_steps + 1 + 2 * c->commit_steps;
+    replay->slots = (int32_t)(ring_rows + (int64_t)c->environments * replay->open_rows);
     add_row(plan, "replay", "struct", 1, 1, cm_align(sizeof *replay));
 
-    replay->lane = cm_arena_alloc(arena, (size_t)c->environments * sizeof(cm_lane));
-    add_row(plan, "lanes", "struct", c->environments, 1, arena->used - start);
+    replay->open = cm_arena_alloc(arena, (size_t)c->environments * sizeof(cm_open_episode));
+    add_row(plan, "open", "struct", c->environments, 1, arena->used - start);
 
     start = arena->used;
     int64_t reach = cm_target_reach(&c->targets);
@@ -147,8 +147,8 @@ static double useful_rows(const cm_replay_config *c) {
 
 cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) {
     CM_TRY(check_config(config));
-    int64_t lane_rows = config->segment_steps + 1 + 2 * (int64_t)config->commit_steps;
-    int64_t low = config->segment_steps + 1, high = INT32_MAX - CM_TREE_FAN - config->environments * lane_rows;
+    int64_t open_rows = config->segment_steps + 1 + 2 * (int64_t)config->commit_steps;
+    int64_t low = config->segment_steps + 1, high = INT32_MAX - CM_TREE_FAN - config->environments * open_rows;
     if (high < low)
         return cm_fail(CM_ERR_INPUT, "replay: %d environments x segment_steps %d are more than 2^31 rows",
                        config->environments, config->segment_steps);

@@ -39,7 +39,7 @@ typedef struct cm_replay_row {
     float reward;     /* r_t, of the player who acted                                           */
     float root_value; /* stored search value, from the view of to_play                          */
     int32_t action;   /* a_t                                                                    */
-    uint32_t index;   /* step number of the lane * E + lane, mod 2^32: age, and proof of identity */
+    uint32_t index;   /* step number of the environment * E + environment, mod 2^32: age, and proof of identity */
     int32_t left;     /* in the ring: steps from here to the end; 0 in a last row and in a free one */
     uint8_t to_play;  /* player to move                                                         */
     uint8_t flags;    /* bit 0: the move was a uniform random one; others: internal.h           */

@@ -54,7 +54,7 @@ END_TEST
 /* Corner, edge, middle: the second player has lost, by a double threat if he parries the one that is there. */
 START_TEST(exact_player_resists_in_a_lost_position) {
     static const int moves[] = {0, 1, 4};
-    const cm_match_shape shape = {.lanes = 1, .rows = 1};
+    const cm_match_shape shape = {.workers = 1, .rows = 1};
     const uint64_t step = 3;
     cm_env env;
     cm_player *player;
@@ -76,14 +76,14 @@ START_TEST(exact_player_resists_in_a_lost_position) {
 }
 END_TEST
 
-/* Known before the solvers of the other lanes are opened. */
-START_TEST(exact_player_counts_the_solvers_of_all_its_lanes) {
+/* Known before the solvers of the other workers are opened. */
+START_TEST(exact_player_counts_the_solvers_of_all_its_workers) {
     cm_env env;
     cm_player *player;
     size_t bytes[2];
     expect_status(cm_env_open(&env, "connect4", NULL));
     for (int i = 0; i < 2; i++) {
-        const cm_match_shape shape = {.shards = 4, .rows = 1, .lanes = 1 + 3 * i};
+        const cm_match_shape shape = {.shards = 4, .rows = 1, .workers = 1 + 3 * i};
         expect_status(cm_player_perfect(&env, &shape, &player));
         bytes[i] = player->bytes;
         cm_player_destroy(player);
@@ -232,7 +232,7 @@ START_TEST(values_from_the_memo_are_those_of_the_solver) {
     expect_status(cm_env_open(&env, "hex3", NULL));
     expect_status(cm_exact_create(&env, &exact));
     expect_status(cm_solver_create(&env, &solver));
-    for (int pass = 0; pass < 2; pass++) { /* the second time from the memo, on another lane */
+    for (int pass = 0; pass < 2; pass++) { /* the second time from the memo, on another worker */
         for (int a = 0; a < 9; a++) {
             cm_exact_values values;
             cm_env_outcome outcome;
@@ -453,7 +453,7 @@ int main(void) {
                                   exact_player_wins_every_hex_game_that_it_begins,
                                   exact_player_draws_uniformly_among_the_best_moves,
                                   exact_player_resists_in_a_lost_position,
-                                  exact_player_counts_the_solvers_of_all_its_lanes,
+                                  exact_player_counts_the_solvers_of_all_its_workers,
                                   game_without_a_solver_has_no_exact_player,
                                   tree_search_does_not_lose_tictactoe_to_random_moves,
                                   tree_search_draws_tictactoe_with_exact_play,

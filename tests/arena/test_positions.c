@@ -216,7 +216,7 @@ START_TEST(score_that_is_broken_off_is_of_the_positions_that_were_answered) {
     int kept = 0;
     read_connect4(&env, &solved);
     expect_status(cm_pool_create(1, &pool));
-    const cm_match_shape shape = {.shards = 1, .rows = 20, .lanes = 1};
+    const cm_match_shape shape = {.shards = 1, .rows = 20, .workers = 1};
     lowest_player *player = (lowest_player *)(void *)lowest(&env);
     player->turns = 3;
     ck_assert_int_eq(

@@ -15,13 +15,13 @@
 #include "replay/segment.h"
 #include "support/bytes.h"
 
-enum { LANES = 2, HEADER = 64, ROWS = 16 };
+enum { ENVIRONMENTS = 2, HEADER = 64, ROWS = 16 };
 enum { STATE, SEGMENTS, PENDING, FILES }; /* what a replay saves */
 
 static const cm_replay_config config = {
     .observation_size = 2,
     .actions = 3,
-    .environments = LANES,
+    .environments = ENVIRONMENTS,
     .max_steps = 40,
     .segment_steps = 6,
     .commit_steps = 8,
@@ -45,7 +45,7 @@ static cm_replay *make(bool bytes) {
 static void act(cm_replay *replay, int steps) {
     const float observation[2] = {1, 2}, policy[3] = {1, 2, 3};
     for (int t = 0; t < steps; t++) {
-        for (int e = 0; e < LANES; e++) {
+        for (int e = 0; e < ENVIRONMENTS; e++) {
             const cm_replay_step step = {.observation = observation, .policy = policy, .reward = (float)t};
             const cm_replay_end end = {.observation = observation, .terminated = t % 2 == 0};
             expect_ok(cm_replay_append(replay, e, &step));

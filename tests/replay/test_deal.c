@@ -69,7 +69,7 @@ static bool ends(const shards *s, int environment, int time) {
     return cm_rng_below(&rng, 9) == 0 || (whole && time % PIECE == environment % PIECE);
 }
 
-static void act(shards *s, cm_replay *replay, int lane, int environment, int time) {
+static void act(shards *s, cm_replay *replay, int row, int environment, int time) {
     const float observation[3] = {(float)environment, (float)time, 0.5f}, policy[ACTIONS] = {1, 2, 1};
     const cm_replay_step step = {.observation = observation,
                                  .policy = policy,
@@ -77,11 +77,11 @@ static void act(shards *s, cm_replay *replay, int lane, int environment, int tim
                                  .action = time % ACTIONS,
                                  .reward = (float)environment,
                                  .to_play = (uint8_t)(time % 2)};
-    ck_assert_msg(cm_replay_append(replay, lane, &step) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_replay_append(replay, row, &step) == CM_OK, "%s", cm_error_message());
     if (!ends(s, environment, time)) return;
     const float last[3] = {(float)environment, (float)(time + 1), 0.25f};
     const cm_replay_end end = {.observation = last, .terminated = time % 2 == 0, .root_value = 0.25f};
-    ck_assert_msg(cm_replay_finish(replay, lane, &end) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_replay_finish(replay, row, &end) == CM_OK, "%s", cm_error_message());
 }
 
 /* Priorities say whose they are. */

@@ -491,7 +491,8 @@ START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
 }
 END_TEST
 
-/* Behind the number of its steps the observations of a segment are first; those of a lane, behind its three numbers. */
+/* Behind the number of its steps the observations of a segment are first; those of an open episode, behind its three
+ * numbers. */
 START_TEST(sealed_observations_that_are_not_finite_are_named) {
     const float wrong = _i ? INFINITY : NAN;
     saved files = make_files(CM_SEGMENT_PLAIN);
