@@ -2,7 +2,7 @@
 #: BUILD=build          where everything that is built goes
 #: CC=gcc               gcc or clang
 #: ARCH=native          x86-64-v3 gives a program that may be copied to another machine
-#: WERROR=1             warnings are errors (0 by default, so that a newer compiler stops nobody)
+#: WERROR=1             warnings are errors (0 by default, so that a newer compiler stops no build)
 #: V=1                  show every command
 #: DNNL_ROOT=DIR        use the oneDNN in DIR/include and DIR/lib instead of the system's
 VERSION := 0.1.0

@@ -4,7 +4,7 @@ CFLAGS ?= -O3 -g
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-enum-float-conversion $(if $(filter 1,$(WERROR)),-Werror)
 
 # The whole program is compiled without contraction of a*b+c, so that every compiler and host gives the same bits.
-# errno and trap flags are nobody's business; without them loops become vectors, with the same values.
+# no code reads errno and trap flags; without them loops become vectors, with the same values.
 BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
 
 # KERNEL_FLAGS: of the arithmetic alone, kernels and reference, behind CFLAGS; TILE_FLAGS: of what computes with vectors alone,

@@ -144,7 +144,7 @@ void cm_sampled_result(const cm_sampled *s, int count, const cm_search_result *r
 }
 
 void cm_sampled_prior(const cm_sampled *s, int row, const float *logits, float *prior) {
-    float *shares = s->own.action_probs; /* a row of it, which nobody reads behind a run */
+    float *shares = s->own.action_probs; /* a row of it, which is not read after a run */
     (void)cm_softmax(shares, logits, s->sizes.draws);
     spread_row(s, row, prior, shares);
 }

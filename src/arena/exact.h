@@ -28,7 +28,7 @@ typedef struct cm_exact_values {
 
 /* A worker in [0, CM_EXACT_WORKERS) is used by one thread at a time, workers run concurrently; answers depend on
  * neither. Errors: CM_ERR_STATE after the end, CM_ERR_MEMORY; CM_ERR_INTERRUPTED within a second after `stop` was asked
- * (NULL: nobody asks). */
+ * (NULL: never asked). */
 cm_status cm_exact_solve(cm_exact *exact, int worker, const void *state, const cm_stop *stop,
                          cm_exact_values *out) CM_MUST_USE;
 

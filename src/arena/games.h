@@ -14,7 +14,7 @@ typedef struct cm_games {
     int stride;       /* most moves of a game; 0: moves are not kept                                   */
     int16_t *moves;   /* [G, stride] actions of both sides in turn                                     */
     int32_t *length;  /* [G] moves made                                                                */
-    int32_t *opening; /* [G] how many of them, from the start, were drawn at random and nobody's choice */
+    int32_t *opening; /* [G] how many of them, from the start, were drawn at random and no player's choice */
     uint8_t *theirs;  /* [G] 1 where they are the player who moves first                               */
     double *result;   /* [G] sum of our rewards less theirs; of a board game 1, 0 or -1                */
 } cm_games;

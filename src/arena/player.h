@@ -39,7 +39,7 @@ typedef struct cm_turn {
     const cm_key *keys;        /* [n] random key of each game                        */
     const uint64_t *steps;     /* [n] moves made in the game: counter of its numbers */
     int32_t *actions;          /* [n] out: a legal action each                       */
-    const cm_stop *stop;       /* asked: `choose` may end with CM_ERR_INTERRUPTED; NULL: nobody asks */
+    const cm_stop *stop;       /* asked: `choose` may end with CM_ERR_INTERRUPTED; NULL: never asked */
 } cm_turn;
 
 typedef struct cm_player cm_player;

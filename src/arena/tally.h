@@ -14,7 +14,7 @@ typedef struct cm_tally {
     int64_t moves; /* in games, of openings none                 */
 } cm_tally;
 
-/* `tally` NULL: nobody wants to know. */
+/* `tally` NULL: not counted. */
 static inline void cm_tally_add(cm_tally *tally, int64_t games, int64_t moves) {
     if (!tally) return;
     __atomic_fetch_add(&tally->games, games, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* Benchmark of self-play: environments act as in a run, with fresh weights, into a replay that nobody learns from. */
+/* Benchmark of self-play: environments act as in a run, with fresh weights, into a replay that is not learnt from. */
 #include <stdio.h>
 #include <stdlib.h>
 

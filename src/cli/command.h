@@ -41,7 +41,7 @@ typedef struct cm_command {
 /* What the user wrote; all strings are borrowed from argv. */
 struct cm_arguments {
     const char *program; /* argv[0] */
-    char *const *argv;   /* all of it, NULL behind the last; NULL for arguments that nobody wrote */
+    char *const *argv;   /* all of it, NULL behind the last; NULL for arguments that were not written */
     const cm_command *command;
     const char *value[CM_FLAGS]; /* of each flag of the command, the last if there are several; "" for a switch that is
                                     given; NULL: not given */

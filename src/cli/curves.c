@@ -183,7 +183,7 @@ static cm_status add_evaluations(const request *asked, const cm_metrics_field *e
     return CM_OK;
 }
 
-/* Of one run both returns; of several those of evaluations, if all have some or nobody has acted, else those of
+/* Of one run both returns; of several those of evaluations, if all have some or the runs are offline, else those of
  * self-play. */
 static cm_status add_returns(const request *asked, cm_curves *out) {
     const cm_metrics_field *played = cm_metrics_find("mean_return"), *evaluated = cm_metrics_find("eval_return");

@@ -27,7 +27,7 @@ static const char *last_line = "";
 
 static void on_end(int number) {
     ssize_t written = write(STDERR_FILENO, last_line, strlen(last_line));
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* there is no one left to tell */
     _exit(128 + number);
 }
 

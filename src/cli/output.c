@@ -159,7 +159,7 @@ void cm_cli_say(const char *format, ...) {
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     fflush(stdout);
-    if (!cm_terminal_write(STDERR_FILENO, line)) return; /* there is nobody left to tell */
+    if (!cm_terminal_write(STDERR_FILENO, line)) return; /* there is no one left to tell */
 }
 
 cm_progress_style cm_cli_style(const cm_arguments *arguments) {

@@ -26,8 +26,8 @@ static cm_status read_named(cm_config *config, const char *name) {
     return strchr(name, '/') || is_json(name) ? read_file(config, name) : cm_recipe_read(name, config);
 }
 
-/* For a new run of an environment that the command line names. Nobody asked for its values: what of them has no effect
- * next to what was given is not warned of. */
+/* For a new run of an environment that the command line names. Its values were not asked for: what of them has no
+ * effect next to what was given is not warned of. */
 static cm_status apply_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
     char text[128];
     snprintf(text, sizeof text, "%s (--config %s)%s", recipe->name, recipe->name,

@@ -97,7 +97,7 @@ cm_status cm_config_fail(const cm_config *config, const char *key, const char *f
 cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) CM_MUST_USE;
 
 /* The same into a file for new runs: without the keys that a run fits to its task unless they are given
- * (CM_OPTION_FITTED), where nobody gave them. Errors: those of cm_file_write. */
+ * (CM_OPTION_FITTED), where they were not given. Errors: those of cm_file_write. */
 cm_status cm_config_save(const cm_config *config, const char *path) CM_MUST_USE;
 
 /* Text about one key: meaning, type, range, default, value and its origin; about a section ("MCTS", in capitals or

@@ -123,7 +123,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     if (!is_sent) {
         const int length = tell(line, number, info, context);
         const size_t size = length < LINE_BYTES ? (size_t)length : LINE_BYTES - 1;
-        if (write(STDERR_FILENO, line, size) < 0) _exit(128 + number); /* nobody is left to tell */
+        if (write(STDERR_FILENO, line, size) < 0) _exit(128 + number); /* no one is left to tell */
     }
     signal(number, SIG_DFL);
     raise(number);

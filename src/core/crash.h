@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* From now on, for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT that nobody (a sanitizer, say) handles yet. The line
+/* From now on, for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT that have no handler yet (of a sanitizer, say). The line
  * begins with `before`, which clears a line of progress and may be empty, and `who`; both must stay. For a program, not
  * for a library; once. Calls cm_crash_own_stack. */
 void cm_crash_catch(const char *before, const char *who);

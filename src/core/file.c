@@ -112,8 +112,8 @@ cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size
 
 /* --- writing --- */
 
-/* Where the file is to stand: behind the link that `path` may be. What is no file does not give way to one: nobody
- * means to have a file in the place of /dev/null. */
+/* Where the file is to stand: behind the link that `path` may be. What is no file does not give way to one: a
+ * file in the place of /dev/null is not meant. */
 static cm_status find_place(const char *path, char out[PATH_MAX]) {
     struct stat about;
     if (strlen(path) >= PATH_MAX) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);

@@ -45,7 +45,7 @@ bool cm_file_exists(const char *path);
 bool cm_file_is_named(const char *path);   /* exists, or is a link that leads nowhere */
 bool cm_file_is_regular(const char *path); /* behind links, like the next */
 bool cm_file_is_directory(const char *path);
-/* Whether a write to an output that failed for `reason` (errno) did because nobody reads it: a closed pipe, no
+/* Whether a write to an output that failed for `reason` (errno) did because it has no reader: a closed pipe, no
  * descriptor, a terminal that was closed (`is_terminal` from before that). */
 bool cm_file_is_unread(int reason, bool is_terminal);
 cm_status cm_directory_make(const char *path) CM_MUST_USE;      /* with parents; an existing directory is fine */

@@ -98,7 +98,7 @@ static void wait_some(cm_patient *p) {
 
 cm_status cm_patient_call(cm_patient *p, const cm_stop *stop, double seconds, cm_status (*run)(void *context),
                           void *context) {
-    double patience = -1.0; /* until this time of the clock; -1: nobody has asked */
+    double patience = -1.0; /* until this time of the clock; -1: not asked yet */
     pthread_mutex_lock(&p->lock);
     p->run = run, p->context = context;
     p->is_running = true;

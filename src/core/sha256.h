@@ -1,4 +1,4 @@
-/* SHA-256 of files: nobody can make another file of the same one, where checksums find damage alone. */
+/* SHA-256 of files: no other file of the same one can be made, where checksums find damage alone. */
 #ifndef CM_CORE_SHA256_H
 #define CM_CORE_SHA256_H
 

@@ -19,7 +19,7 @@ typedef struct cm_stop {
     double until;               /* time of the clock from which on it is asked; 0: never */
 } cm_stop;
 
-/* `stop` NULL: nobody ever asks. `with` is looked at for its flag alone. */
+/* `stop` NULL: never asked. `with` is looked at for its flag alone. */
 static inline bool cm_stop_asked(const cm_stop *stop) {
     if (!stop) return false;
     if (__atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0) return true;

@@ -21,7 +21,7 @@ typedef struct range {
 
 static struct {
     atomic_bool recording;
-    _Atomic(const cm_trace_listener *) listener; /* borrowed; NULL: nobody */
+    _Atomic(const cm_trace_listener *) listener; /* borrowed; NULL: none */
     atomic_int threads;                          /* numbers given out */
     atomic_uint_least64_t used;                  /* ranges begun to be kept, the dropped ones included */
     _Atomic(range *) chunk[CHUNKS];

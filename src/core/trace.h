@@ -17,7 +17,7 @@ cm_status cm_trace_open(const char *path) CM_MUST_USE;
 cm_status cm_trace_close(void) CM_MUST_USE;
 
 /* Someone else who is told of every range when it begins and ends, on its thread, whether one is being recorded or not:
- * a profiler. Borrowed; NULL: nobody. A range that is open when it comes only ends for it. */
+ * a profiler. Borrowed; NULL: none. A range that is open when it comes only ends for it. */
 typedef struct cm_trace_listener {
     void (*begin)(const char *name);
     void (*end)(void);

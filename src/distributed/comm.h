@@ -1,9 +1,9 @@
 /* Communication between the ranks of a run: one process per device, data parallel.
  *
  * A cm_comm is a table of functions and a context, in two kinds: `single`, one process alone, which is always built,
- * and `mpi`, a module (lib/cumind_mpi.so) that is opened when ranks are found. Nobody needs to ask how many ranks there
- * are. Except rank, size and abort_all all is collective: every rank makes the same calls in the same order, from one
- * thread at a time.
+ * and `mpi`, a module (lib/cumind_mpi.so) that is opened when ranks are found. No caller needs to ask how many ranks
+ * there are. Except rank, size and abort_all all is collective: every rank makes the same calls in the same order, from
+ * one thread at a time.
  *
  * The order of sums. all_reduce adds what the ranks hold in a fixed binary tree by rank number: level by level, rank i
  * takes in rank i + 1, then i + 2, i + 4, ... That is the tree in which a rank sums its own chunks

@@ -155,7 +155,7 @@ typedef struct reader {
     cm_launch_filter filter;
     char line[CM_LAUNCH_TEXT];
     size_t used;
-    bool is_mute;        /* nobody wants to know how ranks end that were ended */
+    bool is_mute;        /* it is not reported how ranks end that were ended */
     const relay *output; /* makes space on the terminal */
 } reader;
 

@@ -17,7 +17,7 @@ extern "C" {
 
 /* Who has started this process. */
 typedef struct cm_launch_found {
-    const char *launcher; /* "mpirun" or "srun"; NULL: nobody that starts ranks */
+    const char *launcher; /* "mpirun" or "srun"; NULL: none that starts ranks */
     int ranks;            /* of the job; 1 without a launcher */
 } cm_launch_found;
 

@@ -27,7 +27,7 @@ static cm_status keep_doubles(cm_comm *comm, double *data, size_t n) {
     return nothing(comm);
 }
 
-static void abort_nobody(cm_comm *comm, int code) { (void)comm, (void)code; }
+static void abort_none(cm_comm *comm, int code) { (void)comm, (void)code; }
 
 static void ignore(cm_comm *comm) { (void)comm; }
 
@@ -42,6 +42,6 @@ void cm_comm_single(cm_comm *out) {
                      .all_gather = copy_bytes,
                      .all_reduce = keep_floats,
                      .all_reduce_double = keep_doubles,
-                     .abort_all = abort_nobody,
+                     .abort_all = abort_none,
                      .close = ignore};
 }

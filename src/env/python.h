@@ -30,7 +30,7 @@ cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def 
 void cm_env_warn_endless(const cm_env *env, int max_steps);
 
 /* Whose flag ends calls that hang, from now on: asked, a call has some seconds to come back, then its process is ended,
- * and what waits for it fails with CM_ERR_INTERRUPTED. NULL, as at first: nobody's. Before there are other threads. */
+ * and what waits for it fails with CM_ERR_INTERRUPTED. NULL, as at first: none. Before there are other threads. */
 void cm_env_heed(const cm_stop *stop);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
 DONE, MISSING, FAILED = 0, 1, 2
 ASIDE = 5  # behind those of spaces.py
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
-STALE = 20000  # requests after which an episode that nobody asked for may make space for another
+STALE = 20000  # requests after which an episode that was not asked for may make space for another
 PICTURE = 4000  # bytes
 LINE = 300  # characters of what an exception says
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other
@@ -86,7 +86,7 @@ def close(env):
     try:
         env.close()
     except Exception:
-        pass  # it has no close, or it is broken: nobody needs it any more
+        pass  # it has no close, or it is broken: it is not needed any more
     say_aside(b"")
 
 
@@ -349,7 +349,7 @@ class Host:
         return self.free.pop() if self.free else Instance(self.make)
 
     def leave(self, instance):
-        """Its episode is over, or nobody needs it any more."""
+        """Its episode is over, or it is not needed any more."""
         if self.reusable and not self.is_fresh:
             self.free.append(instance)
         else:

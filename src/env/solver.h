@@ -48,7 +48,7 @@ void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
 
 /* value[A]: the result for the player to move if he plays the action and both sides play perfectly afterwards: 1 win, 0
  * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end;
- * CM_ERR_INTERRUPTED within a second after `stop` was asked (NULL: nobody asks); the solver may be asked again. */
+ * CM_ERR_INTERRUPTED within a second after `stop` was asked (NULL: never asked); the solver may be asked again. */
 cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) CM_MUST_USE;
 
 /* plies[A]: moves until the end of the game if the action is played, itself included, and who wins then hurries and who

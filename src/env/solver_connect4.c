@@ -19,7 +19,7 @@ enum {
 #define ODD_ROWS  (BOTTOM * 21) /* 1, 3 and 5, counted from the bottom */
 #define EVEN_ROWS (BOTTOM * 42)
 
-/* The mover of a position cannot win at once: nobody searches one where he can. */
+/* The mover of a position cannot win at once: one where he can is not searched. */
 typedef struct position {
     uint64_t own, all; /* stones of the player to move, and of both */
     uint64_t wanted;   /* cells that complete four for the other player, whether they can be reached yet or not */

@@ -40,7 +40,7 @@ static bool connects(uint32_t stones, int n, int player) {
     return (reached & (player == 0 ? row << n * (n - 1) : last)) != 0;
 }
 
-/* Whether the player to move wins; nobody has won yet. */
+/* Whether the player to move wins; neither has won yet. */
 static int win_or_loss(entry *table, const position *p) {
     const uint32_t key = p->stones[0] | p->stones[1] << 16;
     entry *known = &table[(key * 2654435761u) >> 10];

@@ -190,7 +190,7 @@ static cm_status check_names(const cm_env *env) {
     return status;
 }
 
-/* Randomness from elsewhere would make runs that nobody can repeat. */
+/* Randomness from elsewhere would make runs that cannot be repeated. */
 static cm_status fail_twin(const trial *t) {
     const char *python = "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium, and keep what "
                          "changes in self, as the class and the module are shared by all episodes; if a reset leaves "

@@ -29,7 +29,7 @@ typedef struct cm_worker_request {
 } cm_worker_request;
 
 /* Whose flag is heeded from now on: asked, it ends a wait for an answer after some seconds. NULL, as at first:
- * nobody's. Before there are other threads. */
+ * none. Before there are other threads. */
 void cm_worker_heed(const cm_stop *stop);
 
 /* Starts `python3` from the path. `limit`: seconds that it may take until it plays; 0: any. *reply, owned by the
@@ -39,7 +39,7 @@ void cm_worker_heed(const cm_stop *stop);
 cm_status cm_worker_start(const char *name, double limit, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
 /* The same of a process that is there already and talks on `channel`, a socket that is the worker's from now on,
- * whatever is returned; nobody ends it. */
+ * whatever is returned; it is not ended. */
 cm_status cm_worker_attach(const char *name, int channel, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
 /* Sends requests, which are answered in this order; of a step many may be under way, of the others one. `limit`:

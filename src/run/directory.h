@@ -40,7 +40,7 @@ cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config
  * no run, CM_ERR_STATE if another process holds the lock. */
 cm_status cm_run_directory_open(cm_run_directory *run, const char *path) CM_MUST_USE;
 
-/* Whether what this process writes to PATH still goes to its run: nobody has moved or removed the folder or its lock
+/* Whether what this process writes to PATH still goes to its run: no one has moved or removed the folder or its lock
  * since that was taken. Errors: CM_ERR_IO says which, and where the folder is now. */
 cm_status cm_run_directory_keeps(const cm_run_directory *run) CM_MUST_USE;
 

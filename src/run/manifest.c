@@ -35,7 +35,7 @@ static bool hash_is_plain(const char *hash) {
 /* ---- rows ---- */
 
 /* Where a name is in the hash table, or would be. The address makes the order another one in every process, so that
- * nobody can choose names that meet in one place. */
+ * no one can choose names that meet in one place. */
 static int32_t *find_place(cm_manifest *manifest, const char *name) {
     const uint64_t places = 2 * (uint64_t)manifest->capacity;
     uint64_t at = XXH3_64bits_withSeed(name, strlen(name), (uint64_t)(uintptr_t)manifest->place) % places;

@@ -64,7 +64,7 @@ void cm_progress_offer(cm_progress *progress, const char *format, ...) CM_PRINTF
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */
 void cm_progress_event(cm_progress *progress, const char *event, const char *members);
 
-/* Why a line could not be written, as errno has it; 0: all were, or nobody reads them (a closed pipe, no descriptor,
+/* Why a line could not be written, as errno has it; 0: all were, or no one reads them (a closed pipe, no descriptor,
  * a terminal that was closed). */
 int cm_progress_error(const cm_progress *progress);
 

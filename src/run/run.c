@@ -243,7 +243,7 @@ static bool checkpoint_due(const cm_run *run) {
            (o->checkpoint_updates > 0 && updates / o->checkpoint_updates > s->saved_updates / o->checkpoint_updates);
 }
 
-/* Nobody writes next to a folder that was moved or removed meanwhile. */
+/* Nothing is written next to a folder that was moved or removed meanwhile. */
 static cm_status keep_folder(const cm_run *run) {
     return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
 }
@@ -291,7 +291,7 @@ static cm_status save(cm_run *run) {
     return advise(run, cm_run_point_best(run, run->state.saved_updates));
 }
 
-/* What the run would have saved is left out: the best weights are not those that nobody has any more. */
+/* What the run would have saved is left out: the best weights are not those that no file has any more. */
 static void put_off(cm_run *run) {
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));

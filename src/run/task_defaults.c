@@ -239,7 +239,7 @@ static size_t append(char *text, size_t used, const char *format, const char *a,
     return used + (size_t)n < CM_TASK_LINE ? used + (size_t)n : CM_TASK_LINE - 1;
 }
 
-/* Whether nobody has given any of the keys of a row. */
+/* Whether none of the keys were given of a row. */
 static bool is_open(const cm_task_row *row, const cm_config *config) {
     for (const cm_task_setting *s = row->settings; s->key; s++)
         if (!cm_config_is_open(config, s->key)) return false;

@@ -1,5 +1,5 @@
 /* Defaults that depend on the task: what is known of it before training (its spec, and what random play meets) chooses
- * settings for the keys that nobody has given. A new run's only: its config.json has them. */
+ * settings for the keys that were not given. A new run's only: its config.json has them. */
 #ifndef CM_RUN_TASK_DEFAULTS_H
 #define CM_RUN_TASK_DEFAULTS_H
 

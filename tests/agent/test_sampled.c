@@ -419,7 +419,7 @@ START_TEST(distributions_that_do_not_fit_are_refused) {
 }
 END_TEST
 
-/* Where nobody says how many. */
+/* Where it is not said how many. */
 START_TEST(of_more_actions_than_are_searched_some_are_drawn) {
     static const struct {
         const char *settings;

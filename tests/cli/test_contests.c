@@ -290,7 +290,7 @@ START_TEST(plain_output_has_no_colours_and_lines_below_80_columns) {
 }
 END_TEST
 
-/* A pole that nobody balances falls after some twenty steps. */
+/* A pole that is not balanced falls after some twenty steps. */
 START_TEST(random_play_of_one_player_is_set_against_the_agent) {
     double random = 0.0, agent = 0.0, own = 0.0, apart = 0.0;
     char way[16];

@@ -188,7 +188,7 @@ START_TEST(an_error_of_the_environment_keeps_what_was_learnt) {
 }
 END_TEST
 
-/* A process that nobody has waited for may stay as a zombie. */
+/* A process that was not waited for may stay as a zombie. */
 static bool is_running(const char *pid) {
     char path[64], text[512] = "";
     snprintf(path, sizeof path, "/proc/%d/stat", atoi(pid));

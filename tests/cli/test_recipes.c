@@ -166,7 +166,7 @@ START_TEST(configuration_here_is_for_who_names_no_environment) {
     expect_value("", "batch_size", "32", "configuration.json:1");
     expect_value("--set env_name=catch", "batch_size", "128", "default");
     expect_ok("train catch --run placed" BRIEF);
-    ck_assert_ptr_null(strstr(result.err, "configs/catch.json")); /* nobody gave what the flags leave no effect */
+    ck_assert_ptr_null(strstr(result.err, "configs/catch.json")); /* what the flags leave no effect was not given */
     expect_said("recipe    catch (--config catch) in place of configuration.json\n");
     write_here("configuration.json", "{\"Environment\": {\"env_name\": \"catch\"}}");
     expect_ok("train --run there" BRIEF);

@@ -167,7 +167,7 @@ START_TEST(finished_game_run_says_again_how_it_was_won) {
 }
 END_TEST
 
-/* Nobody beats perfect play at TicTacToe; an agent that has just begun wins some games of a random player. */
+/* No player beats perfect play at TicTacToe; an agent that has just begun wins some games of a random player. */
 START_TEST(opponent_of_evaluations_is_chosen) {
     int won = -1, drawn = -1, lost = -1;
     expect_ok("train --run strict" SMALL " --config default --set env_name=tictactoe --set evaluation_opponent=perfect"

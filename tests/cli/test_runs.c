@@ -166,7 +166,7 @@ START_TEST(next_commands_do_what_the_run_did) {
 }
 END_TEST
 
-/* Nobody looks at an empty terminal: what takes long is said before it begins, and only then. */
+/* No one looks at an empty terminal: what takes long is said before it begins, and only then. */
 START_TEST(a_large_network_is_announced_before_it_is_prepared) {
     expect_ok("train --run large --set hidden_dim=2400 --env-steps 64 --set final_evaluation_episodes=0"
               " --set evaluation_interval=0");
@@ -235,14 +235,14 @@ START_TEST(what_is_printed_to_a_closed_output_is_in_no_file) {
     cm_program_file(cm_test_folder, "closed/lock", text, sizeof text);
     ck_assert_str_eq(text, "");
     static const char *const helps[] = {"help", "--help", "train --help"};
-    for (int i = 0; i < 3; i++) { /* nobody was helped */
+    for (int i = 0; i < 3; i++) { /* no one was helped */
         snprintf(command, sizeof command, "%s %s >&- 2>/dev/null", CM_TEST_PROGRAM, helps[i]);
         ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
     }
 }
 END_TEST
 
-/* Where nobody reads it any more nothing is lost. */
+/* Where no one reads it any more nothing is lost. */
 START_TEST(what_cannot_be_printed_is_said_when_the_run_is_saved) {
     static const struct {
         const char *rest;

@@ -362,7 +362,7 @@ START_TEST(written_configuration_reads_back_the_same) {
 }
 END_TEST
 
-/* A run fits supports to its task unless they are given: a file to begin with gives none that nobody chose. */
+/* A run fits supports to its task unless they are given: a file to begin with gives none that was not chosen. */
 START_TEST(a_written_configuration_gives_no_supports_that_were_not_given_and_the_help_says_so) {
     static char text[1 << 16];
     run("config --set value_support_max=77 --write e.json");

@@ -65,7 +65,7 @@ static void expect_number(const char *file, const char *key, double value) {
 }
 
 /* They are those of the run from then on. */
-START_TEST(supports_that_nobody_gives_fit_the_task) {
+START_TEST(supports_that_are_not_given_fit_the_task) {
     expect_ok("train -v --run fits --env-steps 1500 --set env_name=./bandit.py --set evaluation_interval=0" LEARNS);
     ck_assert_msg(strstr(result.out, "\nsupports  of values -161..161, 323 atoms; of rewards -161..161, 323 atoms\n"),
                   "%s", result.out);
@@ -122,7 +122,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tcase, begin_all, cm_test_folder_remove);
     tcase_add_test(tcase, a_player_who_moves_twice_in_a_row_is_refused);
     tcase_add_test(tcase, rewards_outside_the_support_are_counted_and_told);
-    tcase_add_test(tcase, supports_that_nobody_gives_fit_the_task);
+    tcase_add_test(tcase, supports_that_are_not_given_fit_the_task);
     tcase_add_test(tcase, a_support_that_holds_the_values_is_named_at_once);
     tcase_add_test(tcase, where_no_support_is_wide_enough_rewards_are_to_be_scaled);
     tcase_add_test(tcase, discount_1_with_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off);

@@ -49,7 +49,7 @@ static int run_one(const TTest *test, int (*run)(Suite *)) {
     return run(suite);
 }
 
-/* Runs a test as the only one of a program whose output nobody sees. */
+/* Runs a test as the only one of a program whose output is not seen. */
 static void look_at(const TTest *test, int (*run)(Suite *), seen *out) {
     const pid_t child = fork();
     if (child == 0) {

@@ -24,7 +24,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     entered++;
     for (int i = 0; i < runners; i++)
         if (field[i].round == round) out[(*count)++] = field[i];
-    return entry == CM_OK ? CM_OK : cm_fail(entry, "nobody may enter");
+    return entry == CM_OK ? CM_OK : cm_fail(entry, "no one may enter");
 }
 
 static cm_status use(void *context, const void *candidate) {
@@ -176,7 +176,7 @@ START_TEST(where_none_enters_or_entering_fails_the_error_says_so) {
     ck_assert_int_eq(entered, 2);
     entry = CM_ERR_MEMORY;
     ck_assert_int_eq(hold(NULL, 0, false), CM_ERR_MEMORY);
-    ck_assert_str_eq(cm_error_message(), "nobody may enter");
+    ck_assert_str_eq(cm_error_message(), "no one may enter");
 }
 END_TEST
 

@@ -554,7 +554,7 @@ START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
 }
 END_TEST
 
-/* As of one process: the run is whole, and where nobody reads nothing is lost. */
+/* As of one process: the run is whole, and where no one reads nothing is lost. */
 START_TEST(what_ranks_cannot_print_is_said_when_the_run_is_saved) {
     static const struct {
         const char *rest;

@@ -125,7 +125,7 @@ static void do_silent(cm_comm *comm) {
     cm_rank_need(comm->all_reduce(comm, &x, 1) == CM_OK, "all_reduce");
     if (comm->rank == 1) raise(SIGSTOP);
     cm_status status = comm->all_reduce(comm, &x, 1);
-    cm_rank_need(false, status == CM_OK ? "nobody waits" : "the end");
+    cm_rank_need(false, status == CM_OK ? "no rank waits" : "the end");
 }
 
 static int run_rank(const char *what, const char *path) {

@@ -309,7 +309,7 @@ START_TEST(a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks) 
 END_TEST
 
 /* Games are shared, and the checkpoint of two is gone on with by two to the bit, by others with all of them. */
-START_TEST(a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks) {
+START_TEST(an_offline_run_goes_on_with_any_number_of_ranks) {
     if (!cm_program_has_mpi()) return;
     train(2, "--env-steps 1536 --run told");
     run(2, SMALL "--quiet", "--set collect=false --replay-from told --updates 18 --run heard --set keep_checkpoints=9");
@@ -471,7 +471,7 @@ int main(void) {
     tcase_add_loop_test(tc, an_environment_that_fails_in_an_evaluation_leaves_all_else_saved, 0, 4);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
     tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
-    tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);
+    tcase_add_test(tc, an_offline_run_goes_on_with_any_number_of_ranks);
     tcase_add_test(tc, ranks_that_have_no_games_to_learn_from_are_refused);
     tcase_add_test(tc, drift_of_policies_is_that_of_all_ranks);
     tcase_add_test(tc, a_finished_run_has_finished_for_any_number_of_ranks);

@@ -111,7 +111,7 @@ START_TEST(what_cannot_be_shared_or_started_is_one_line) {
 }
 END_TEST
 
-/* The first rank is gone then, two others are at work: one line, and nobody goes on. */
+/* The first rank is gone then, two others are at work: one line, and no rank goes on. */
 START_TEST(a_request_to_stop_ends_every_rank_at_once) {
     const int number = _i ? SIGTERM : SIGINT;
     char text[1024];

@@ -313,7 +313,7 @@ START_TEST(states_of_a_checkpoint_are_checked) {
 }
 END_TEST
 
-/* A reset that leaves how many episodes there were before: nobody sees it where each has an object of its own. */
+/* A reset that leaves how many episodes there were before: it is not seen where each has an object of its own. */
 static const char worn[] = "class Worn:\n"
                            "    actions, max_steps, episodes = 2, 3, 0\n"
                            "    %s\n"
@@ -498,7 +498,7 @@ START_TEST(whatever_exceptions_ends_and_players_are_is_said_in_one_line) {
 }
 END_TEST
 
-/* Such a state must not get into a checkpoint, where nobody would know any more what is wrong with it. */
+/* Such a state must not get into a checkpoint, where no one would know any more what is wrong with it. */
 START_TEST(a_reset_that_raises_is_said_before_a_step) {
     cm_env env;
     cm_vector_env *vector;

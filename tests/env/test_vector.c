@@ -235,7 +235,7 @@ START_TEST(bytes_of_another_vector_are_refused) {
 }
 END_TEST
 
-START_TEST(a_wrong_action_names_its_instance_and_moves_nobody) {
+START_TEST(a_wrong_action_names_its_instance_and_moves_none) {
     const char *const games[] = {"CartPole-v1", "tictactoe"};
     for (int g = 0; g < 2; g++) {
         cm_env env;
@@ -342,7 +342,7 @@ int main(void) {
     tcase_add_test(tcase, shards_may_be_stepped_by_any_number_of_threads);
     tcase_add_test(tcase, a_saved_vector_goes_on_as_if_nothing_had_happened);
     tcase_add_test(tcase, bytes_of_another_vector_are_refused);
-    tcase_add_test(tcase, a_wrong_action_names_its_instance_and_moves_nobody);
+    tcase_add_test(tcase, a_wrong_action_names_its_instance_and_moves_none);
     tcase_add_test(tcase, a_step_after_the_end_is_an_error_until_the_reset);
     tcase_add_test(tcase, every_episode_starts_as_a_reset_with_its_own_seed);
     tcase_add_test(tcase, episodes_depend_on_seed_and_global_instance_alone);

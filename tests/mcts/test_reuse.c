@@ -226,7 +226,7 @@ START_TEST(a_visited_action_that_is_now_illegal_drops_the_tree) {
 }
 END_TEST
 
-/* Against itself with exact rules and enough simulations nobody wins. */
+/* Against itself with exact rules and enough simulations neither wins. */
 START_TEST(tic_tac_toe_with_exact_rules_ends_in_a_draw) {
     game g;
     open_game(&g, 1, 3000);

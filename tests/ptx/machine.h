@@ -8,7 +8,7 @@
 
 enum { PTX_WARP = 32, PTX_DEPTH = 8, PTX_GUARD = 4096 };
 
-/* Where a block's and a thread's own memory begin: not at 0, which is nobody's. */
+/* Where a block's and a thread's own memory begin: not at 0, which is no one's. */
 enum { PTX_SHARED_BASE = 1024, PTX_LOCAL_BASE = 64, PTX_PARAM_BASE = 64 };
 
 /* A register of any type; instructions read and write the bytes of theirs, loads and conversions extend to all. */
@@ -116,7 +116,7 @@ typedef struct block {
     size_t shared_bytes, local_bytes, parameter_bytes, register_count;
     uint32_t epoch; /* grows with every barrier of a block, and from block to block */
     struct races *races;
-    struct ptx_profile *profile;   /* NULL: nobody asks */
+    struct ptx_profile *profile;   /* NULL: never asked */
     struct ptx_copies *copies;     /* [threads] */
     struct ptx_products *products; /* [warps] */
     jmp_buf stop;
@@ -246,7 +246,7 @@ bool ptx_sync_at_once(block *b, int first, uint32_t mask);
 /* Lets threads go on whose partners are all there: true if there were any. */
 bool ptx_sync_warp(block *b, int first);
 bool ptx_sync_block(block *b);
-/* Of a block where nobody can go on. */
+/* Of a block where no thread can go on. */
 _Noreturn void ptx_fail_barrier(block *b);
 
 /* ---- profile ---- */

@@ -110,7 +110,7 @@ void ptx_store(thread *t, const ptx_instruction *i) {
     for (int k = 0; k < i->count; k++) memcpy(to + k * i->bytes, &PTX_AT(k + 1), i->bytes);
 }
 
-/* Something of the line must be there to be read, or nobody needs it. */
+/* Something of the line must be there to be read, or it is not needed. */
 void ptx_prefetch(thread *t, const ptx_instruction *i) {
     ptx_space space;
     const volatile unsigned char *from = place(t, i, address_of(t, i, i->o[0]), 1, &space);

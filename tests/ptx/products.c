@@ -94,7 +94,7 @@ static const unsigned char *piece_of(thread *all, uint64_t descriptor, int row, 
     ptx_space space = PTX_SHARED;
     const unsigned char *first = ptx_place(all, address, PIECE, &space);
     ptx_place(all, address + (CORE - 1) * PIECE, PIECE, &space);
-    /* Two lanes stand for all of the warp: nobody is both. */
+    /* Two lanes stand for all of the warp: no lane is both. */
     for (int k = 0; k < CORE; k++) {
         ptx_races_factor(&all[0], first + k * PIECE, PIECE);
         ptx_races_factor(&all[PTX_WARP - 1], first + k * PIECE, PIECE);

@@ -11,7 +11,7 @@ enum { WORD = 4, PAGE = 256, BUCKETS_AT_FIRST = 1 << 10, KEPT = 1 << 12 };
 typedef struct access {
     const ptx_instruction *at;
     uint32_t block, epoch, clock;
-    int16_t thread;  /* -1: nobody's */
+    int16_t thread;  /* -1: no thread's */
     uint16_t fences; /* of the thread until then */
 } access;
 

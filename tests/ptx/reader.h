@@ -79,7 +79,7 @@ int ptx_read_parameters(reader *r, ptx_parameter *all, int most); /* in (): how 
 
 /* ---- instructions (operands.c, instructions.c) ---- */
 
-/* A register, a number or the address of a variable; "_": a register that nobody reads. */
+/* A register, a number or the address of a variable; "_": a register that is not read. */
 ptx_operand ptx_read_operand(reader *r);
 void ptx_read_instruction(reader *r, ptx_token first);
 void ptx_end_code(reader *r); /* what the function's last instruction goes on to, should it not return */

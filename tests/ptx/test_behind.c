@@ -338,7 +338,7 @@ START_TEST(copies_are_waited_for_and_a_barrier_brings_them_to_others) {
 }
 END_TEST
 
-/* Bytes that a copy does not read are nobody's race. */
+/* Bytes that a copy does not read are no race. */
 START_TEST(copies_read_what_they_are_given) {
     words[1] = 0;
     expect_ok(BEGIN "mov.u32 %r9, own; setp.eq.s32 %p1, %r0, 0; @%p1 cp.async.ca.shared.global [%r9], [%d0], 8, 4;\n"

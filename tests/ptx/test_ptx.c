@@ -342,7 +342,7 @@ static const fault faults[] = {
     {BEGIN "add.s32 %r1, %r0;" END, "add.s32 is an instruction that is not known here", 1, 1},
     {BEGIN "bra NOWHERE;" END, "no label NOWHERE", 1, 1},
     {BEGIN "add.s32 %r1, %r99, 1;" END, "%r99 is not known here", 1, 1},
-    {BEGIN "call nobody;" END, "no function nobody", 1, 1},
+    {BEGIN "call nothing;" END, "no function nothing", 1, 1},
     {".version 9.0\n.entry other() { ret; }\n", "no entry has kernel in its name", 1, 1},
     {".version 9.0\n.entry kernel1() { ret; }\n.entry kernel2() { ret; }\n", "more than one entry", 1, 1},
     {".version 9.0\n.entry kernel() { ret;\n", "a function without an end", 1, 1},
@@ -369,7 +369,7 @@ START_TEST(barriers_of_some_lanes_are_for_these) {
 }
 END_TEST
 
-/* What a load reads and does not use is nobody's race: nvcc says so. */
+/* What a load reads and does not use is no race: nvcc says so. */
 START_TEST(bytes_that_are_not_used_do_not_race) {
     static const char load[] = "ld.shared.v2.u32 {%r1, %r2}, [own]; setp.eq.s32 %p1, %r0, 1;\n"
                                "@%p1 st.shared.u32 [own+4], %r0;";

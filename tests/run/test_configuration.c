@@ -379,7 +379,7 @@ START_TEST(no_more_of_an_episode_is_kept_in_one_segment_than_is_drawn_of_its_env
 END_TEST
 
 /* 64 updates for 256 steps: an evaluation every 2,048 steps is one every 512 updates. */
-START_TEST(where_nobody_acts_everything_goes_by_updates) {
+START_TEST(everything_of_an_offline_run_goes_by_updates) {
     assert_loads(ROOT "/configuration.json", "collect=false", "updates=900");
     ck_assert(c.run.env_steps == 0 && c.run.updates == 900 && c.run.evaluation_interval == 0);
     ck_assert_int_eq(c.run.evaluation_updates, 512);
@@ -406,7 +406,7 @@ START_TEST(where_nobody_acts_everything_goes_by_updates) {
 }
 END_TEST
 
-START_TEST(where_nobody_acts_nothing_waits_for_steps) {
+START_TEST(nothing_of_an_offline_run_waits_for_steps) {
     const char *const small[] = {"memory_steps=300", "updates=9", "collect=false"};
     ck_assert_int_eq(cm_configuration_load(NULL, small, 2, &c, &config), CM_ERR_INPUT);
     ck_assert_int_eq(cm_configuration_load(NULL, small, 3, &c, &config), CM_OK);
@@ -630,8 +630,8 @@ int main(void) {
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
     tcase_add_test(t, no_more_of_an_episode_is_kept_in_one_segment_than_is_drawn_of_its_environment);
-    tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
-    tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
+    tcase_add_test(t, everything_of_an_offline_run_goes_by_updates);
+    tcase_add_test(t, nothing_of_an_offline_run_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, goal_and_time_with_a_length_of_a_flag_stand);
     tcase_add_test(t, keys_without_effect_are_warned_of);

@@ -66,7 +66,7 @@ START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
 }
 END_TEST
 
-START_TEST(where_nobody_acts_updates_are_counted_and_the_last_evaluation_is_the_return) {
+START_TEST(updates_of_an_offline_run_are_counted_and_the_last_evaluation_is_the_return) {
     cm_metrics m = busy();
     double history[3] = {1, 2, 3};
     cm_progress_style style = {.columns = 80};
@@ -536,7 +536,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, progress_line_never_wraps);
     tcase_add_test(tests, eighty_columns_hold_steps_rates_return_and_eta);
-    tcase_add_test(tests, where_nobody_acts_updates_are_counted_and_the_last_evaluation_is_the_return);
+    tcase_add_test(tests, updates_of_an_offline_run_are_counted_and_the_last_evaluation_is_the_return);
     tcase_add_test(tests, counts_are_short_and_rounded);
     tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);
     tcase_add_test(tests, plain_output_has_no_escape_sequences);

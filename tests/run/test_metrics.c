@@ -182,7 +182,7 @@ START_TEST(of_a_long_file_so_many_rows_are_kept) {
 }
 END_TEST
 
-/* Nobody has the memory for what a stranger calls a line. */
+/* No machine has the memory for what a stranger calls a line. */
 START_TEST(a_line_of_a_megabyte_is_a_damaged_one) {
     enum { BYTES = 1 << 20 };
     cm_metrics_file file;

@@ -95,7 +95,7 @@ struct queue {
     work *works; /* [capacity], from number `first` on */
     size_t first, given, done, capacity;
     bool is_prompt;  /* while something is recorded */
-    void *workspace; /* of its calls, of the device; nobody looks at it */
+    void *workspace; /* of its calls, of the device; no test looks at it */
     size_t workspace_bytes;
     queue *side[CM_CALL_BRANCHES]; /* NULL before a call of it is prepared */
     queue *next;

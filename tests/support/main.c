@@ -23,7 +23,7 @@ static void guard(pid_t child) {
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* By lines: what a test has printed is there if its program hangs, too. With CUMIND_TEST_ALONE nobody guards: tools
+/* By lines: what a test has printed is there if its program hangs, too. With CUMIND_TEST_ALONE there is no guard: tools
  * that look at one process see this one. */
 static int run(Suite *suite, enum fork_status fork_status) {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);

@@ -53,7 +53,7 @@ static void fill_arrays(const cm_param_table *table, cm_memory memory, float *nu
     }
 }
 
-/* Work begins with zeros, so that what nobody writes is the same. */
+/* Work begins with zeros, so that what is not written is the same. */
 static void fill(cm_test_unrolled *u, cm_memory memory) {
     const size_t bytes = bytes_of(u, memory);
     float *numbers = allocate(bytes);

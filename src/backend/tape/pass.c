@@ -64,7 +64,7 @@ static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **
     return CM_OK;
 }
 
-/* Without gradients nobody looks at WORK. */
+/* Without gradients no call looks at WORK. */
 static cm_call_list list_of(const cm_pass *pass, const cm_call *calls, int count) {
     const bool trains = pass->tape->training;
     return (cm_call_list){.calls = calls,

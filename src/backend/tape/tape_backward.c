@@ -1,7 +1,7 @@
 /* Recording of backward calls: one rule per operation, applied in reverse order.
  *
- * A gradient is written by the first call that has one for it and added to by the others. A call whose outputs nobody
- * wants a gradient of is skipped, and with it everything only it leads to.
+ * A gradient is written by the first call that has one for it and added to by the others. A call is
+ * skipped if no gradient of its outputs is wanted, and with it everything that it alone leads to.
  */
 #include <string.h>
 

@@ -19,7 +19,7 @@ static int calls_with(const cm_tape *tape, cm_var x) {
     return calls;
 }
 
-/* The convolution that makes x, if nobody but one other call sees x; NULL: there is none. */
+/* The convolution that makes x, if only one other call sees x; NULL: there is none. */
 static cm_tape_node *convolution_of(cm_tape *tape, cm_var x) {
     if (!is_alone(tape, x) || calls_with(tape, x) != 2) return NULL;
     for (int i = 0; i < tape->forward.count; i++) {
@@ -53,7 +53,7 @@ void cm_tape_join_norms(cm_tape *tape) {
         const cm_var sums = norm->t[CM_T_batch_norm_inference_x];
         const cm_tape_node *conv = convolution_of(tape, sums);
         if (!conv || tape->var[sums].shape.dtype == CM_F32) continue;
-        tape->var[sums].lies_in = norm->t[CM_T_batch_norm_inference_y]; /* nobody sees it; it takes no memory */
+        tape->var[sums].lies_in = norm->t[CM_T_batch_norm_inference_y]; /* no call sees it; it takes no memory */
         *norm = joined(conv, norm);
         cm_tape_remove(list, (int)(conv - list->node));
         i--;

@@ -90,7 +90,7 @@ static __device__ inline void cm_lanes_fetch(const cm_lanes *lanes, const void *
         asm volatile("prefetch.L1 [%0];" ::"l"(first + at));
 }
 
-/* Tensor cores multiply from compute capability 8.0 on; nobody may ask for it below. */
+/* Tensor cores multiply from compute capability 8.0 on; it must not be asked for below. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 #define CM_MULTIPLY(type, sum, a, b)                                                                                   \
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, " \
@@ -123,8 +123,8 @@ static __device__ inline uint32_t cm_lanes_pair(float low, float high, bool bflo
     return pair;
 }
 
-/* A number of float32 as the sum of two of 11 bits, which is what tensor cores read, to 2^-23 of it. A NaN is one in the
- * second. */
+/* A number of float32 as the sum of two of 11 bits, which is what tensor cores read, to 2^-23 of it. A NaN is one in
+ * the second. */
 static __device__ inline void cm_lanes_split(float x, uint32_t part[2]) {
     enum : uint32_t { HALF = 0x1000, KEPT = 0xffffe000 }; /* of the last bit that is kept; all that are */
     part[0] = (__float_as_uint(x) + HALF) & KEPT;
@@ -216,8 +216,8 @@ static inline int cm_lanes_shift(int lanes) {
         return (int)cudaGetLastError();                                                                                \
     }
 
-/* An item is a block, whose memory begins with the `used` bytes of the arguments: a kernel that looks at them by numbers
- * which it gets to know as it runs would wait for each cache line of the constants. */
+/* An item is a block, whose memory begins with the `used` bytes of the arguments: a kernel that looks at them by
+ * numbers which it gets to know as it runs would wait for each cache line of the constants. */
 extern __shared__ uint4 cm_block_memory[];
 
 /* `shares`: so many blocks can be on a multiprocessor at a time, which bounds the registers of a lane. */

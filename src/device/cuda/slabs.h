@@ -36,7 +36,7 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
  * 8 j + 2 q and 8 j + 2 q + 1, then those of row 16 w + g + 8. The order of additions is the device's own.
  *
  * cm_slabs_multiply begins such a set. cm_slabs_wait waits for all sets of the group but the last `ahead` ones, 0 or
- * 1: before that nobody may look at their sums or write what they read. What lanes have written to shared memory,
+ * 1: before that no lane may look at their sums or write what they read. What lanes have written to shared memory,
  * or sent there, is seen behind cm_slabs_publish, by each of those lanes, and a barrier. All but `lanes` and sums is
  * the same for the lanes of a group; bfloat, n and depth are constants where it is compiled. */
 typedef struct cm_slab_set {

@@ -171,7 +171,7 @@ static void destroy(context *c) {
     free(c);
 }
 
-/* Beats end when nobody needs them any more: behind a barrier. */
+/* Beats end when no rank needs them any more: after a barrier. */
 static void close_comm(cm_comm *comm) {
     context *c = comm->context;
     cm_status status = barrier(comm);

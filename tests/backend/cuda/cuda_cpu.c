@@ -326,7 +326,7 @@ static void check_guard(const cpu_stream *l) {
         if (l->workspace[l->bytes + i] != GUARD_BYTE) ck_abort_msg("written behind the workspace");
 }
 
-/* Memory of just this size, full of NaN: what a call finds there is nobody's. */
+/* Memory of just this size, full of NaN: what a call finds there is no one's. */
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
     cpu_stream *l = cpu_stream_of(stream);
     check_guard(l);

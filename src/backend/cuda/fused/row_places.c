@@ -80,7 +80,7 @@ static bool are_rows(const cm_row_places *all, const cm_tensor *t) {
     return t->dtype == CM_F32 && t->dim[0] == all->args->rows;
 }
 
-/* Does nobody but the pass look at t? */
+/* Does only the pass look at t? */
 static bool is_work(const cm_row_places *all, const cm_tensor *t) {
     return is_within(t->data, all->pass->work, all->pass->work_bytes);
 }

@@ -61,7 +61,7 @@ bool cm_places_read(cm_row_places *all, cm_row_use use, const cm_tensor *t);
 bool cm_places_is_shared(const cm_row_places *all, const cm_tensor *t);
 void cm_places_read_near(cm_row_places *all, const cm_tensor *t);
 
-/* The step writes t as its y: into shared memory if nobody else looks at t, else to the device, and where
+/* The step writes t as its y: into shared memory if no other call looks at t, else to the device, and where
  * others look at all of it to both. */
 bool cm_places_write(cm_row_places *all, const cm_tensor *t);
 /* The step's y is t in shared memory: rows of t, or the numbers that a copy t stands for. */

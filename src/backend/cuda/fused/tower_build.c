@@ -48,7 +48,7 @@ static bool is_seen(const cm_call_list *pass, int first, int end, const cm_tenso
     return false;
 }
 
-/* Nobody else sees what stays in the blocks' memory, and nothing is written where other blocks have yet to read. */
+/* No other call sees what stays in the blocks' memory, and nothing is written where other blocks have yet to read. */
 static bool is_closed(const cm_call_list *pass, int first, int end) {
     const cm_tensor *x = CM_ARG(&pass->calls[first], conv2d_norm, x);
     for (int i = first; i < end; i++) {

@@ -248,7 +248,7 @@ cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convoluti
     return open_graph(target, &norm->convolution, norm, out);
 }
 
-/* On a GPU that is lost nobody captures. */
+/* On a GPU that is lost no thread captures. */
 void cm_dnn_graph_close(cm_dnn_graph *graph) {
     if (!graph) return;
     const bool is_locked = graph->gpu && cm_cuda_capture_lock(graph->gpu, "freeing plans of cuDNN") == CM_OK;

@@ -112,5 +112,6 @@ cm_status cm_autotune_check_expect_nan(cm_stream *stream, const void *from, cm_d
     number there = {0};
     CM_TRY(cm_stream_read(stream, &there, from, cm_dtype_size(type)));
     const float got = number_at(&there, type, 0);
-    return isnan(got) ? CM_OK : cm_fail(CM_ERR_DEVICE, "it makes %g of NaN, which nobody would see again", (double)got);
+    return isnan(got) ? CM_OK
+                      : cm_fail(CM_ERR_DEVICE, "it makes %g of NaN, which no check would see again", (double)got);
 }

@@ -1,7 +1,7 @@
 /* Kernels of pooling, action encodings, embeddings, gathered and scattered rows, and their gradients, and of
  * bootstraps.
  *
- * The device tells nobody of an action or a row number out of range (the run would have to wait for it): what is made
+ * The device reports no action or a row number out of range (the run would have to wait for it): what is made
  * with one is NaN, which the finite checks of a training step find, and nothing outside a tensor is read or written. */
 #ifndef CM_BACKEND_CUDA_OPS_SHAPE_H
 #define CM_BACKEND_CUDA_OPS_SHAPE_H

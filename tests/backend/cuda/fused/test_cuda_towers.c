@@ -131,7 +131,7 @@ static float *by_calls(const setup *s) {
     return results(s);
 }
 
-/* What stands behind y is nobody's, and planes between layers stay in blocks. */
+/* What stands behind y is no call's, and planes between layers stay in blocks. */
 enum { NONSENSE = 0xff };
 static void check_nonsense(const unsigned char *from, const unsigned char *end, const char *where) {
     for (const unsigned char *at = from; at < end; at++)
