@@ -28,7 +28,7 @@ include mk/check.mk
 include mk/cuda.mk
 include mk/install.mk
 
-# A `## text` behind a target and a `#: text` above are what this prints.
+# A `## text` after a target and a `#: text` above are what this prints.
 help: ## lists every target with its meaning
 	@echo 'cumind $(VERSION). Usage: make [target] [VARIABLE=value]'; echo; echo 'Targets:'
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-19s %s\n", $$1, $$2 }' mk/user.mk mk/build.mk mk/test.mk \

@@ -124,7 +124,7 @@ soak-stop: all ## asks runs and commands of every kind to stop at random moments
 
 #: CHANGES=2000         changes of every kind of file of run folders by `make soak-files`; SEED=N FIRST=N KIND=NAME: the same ones again
 CHANGES ?= 2000
-soak-files: ## changes files of run folders behind right checksums; a program with sanitizers goes on or refuses each by a line
+soak-files: ## changes files of run folders with right checksums; a program with sanitizers goes on or refuses each by a line
 	+@$(SOAK_BUILD) $(BUILD)/soak/cumind $(MPI_MODULE:$(BUILD)/%=$(BUILD)/soak/%)
 	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(or $(FIRST),0) $(KIND)
 

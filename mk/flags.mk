@@ -7,7 +7,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno
 # no code reads errno and trap flags; without them loops become vectors, with the same values.
 BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
 
-# KERNEL_FLAGS: of the arithmetic alone, kernels and reference, behind CFLAGS; TILE_FLAGS: of what computes with vectors alone,
+# KERNEL_FLAGS: of the arithmetic alone, kernels and reference, after CFLAGS; TILE_FLAGS: of what computes with vectors alone,
 # the kernels and the steps of the search.
 # Own SIMD code stands in files named after its instruction set; which one runs is chosen at run time.
 SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \

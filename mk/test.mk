@@ -2,7 +2,7 @@
 #: CASES=DIR            the folder of reference cases that `make test-cases` runs; BACKEND= and DTYPE= narrow it
 #: CUMIND_REQUIRE=cuda  skipped tests that name one of these words are failures; "all" for every skip
 #: LIMIT=300            seconds that one test program may run
-#: ONLY='mcts env'      only the tests of these folders, or with a name behind it of that program: mcts/test_step
+#: ONLY='mcts env'      only the tests of these folders, or with a name after it of that program: mcts/test_step
 #: EXCEPT=mcts/test_x   without these test programs
 #: FUZZ_SECONDS=60      how long all fuzzers together run
 LIMIT ?= 300

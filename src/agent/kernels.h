@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* The simulations of a search, behind the launch that begins its trees. */
+/* The simulations of a search, after the launch that begins its trees. */
 typedef struct cm_simulations {
     int count;                 /* N */
     const cm_tree_args *trees; /* borrowed while one is created */

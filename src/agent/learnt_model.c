@@ -11,7 +11,7 @@ typedef struct learnt {
     cm_inference *inference; /* owned */
 } learnt;
 
-/* Rows n .. R-1 of a pass run too. They read slots of the trees and write slots of their own, behind those. */
+/* Rows n .. R-1 of a pass run too. They read slots of the trees and write slots of their own, after those. */
 static void fill_idle(const learnt *m, int n, const int32_t *given, int32_t *slots, bool written) {
     memcpy(slots, given, (size_t)n * sizeof *slots);
     for (int k = n; k < m->rows; k++) slots[k] = written ? m->rows * m->slots_per_root + k : 0;

@@ -101,7 +101,7 @@ static const float *drawn_at(const cm_sampled *s, int b) {
 
 enum { WORD = 4 }; /* bytes of a number */
 
-/* to[A] of root b from its choices' numbers from[K]; 0 for what was not drawn. Behind the drawn ones a list has zeros,
+/* to[A] of root b from its choices' numbers from[K]; 0 for what was not drawn. After the drawn ones a list has zeros,
  * and their numbers are none: they go first, so that those of action 0 take their place. */
 static void spread_row(const cm_sampled *s, int b, void *to, const void *from) {
     const float *drawn = drawn_at(s, b);

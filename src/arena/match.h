@@ -47,7 +47,7 @@ size_t cm_match_bytes(const cm_match *match);
 cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
 
 /* The games of the last run, owned by the match: game k is number part + k * parts. Of one that was broken off those
- * that count are kept by cm_match_keep_ended alone, one behind another; returns how many. */
+ * that count are kept by cm_match_keep_ended alone, one after another; returns how many. */
 int cm_match_keep_ended(cm_match *match);
 const cm_games *cm_match_games(const cm_match *match);
 

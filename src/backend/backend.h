@@ -100,7 +100,7 @@ typedef struct cm_call {
     cm_op op;
     cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
     cm_attr attr;
-    /* 0: it runs in the order of its pass. 1 and more, up to the class's `branches`: nothing behind it in the pass
+    /* 0: it runs in the order of its pass. 1 and more, up to the class's `branches`: nothing after it in the pass
      * touches what it writes or writes what it reads, but calls of the same branch, so it may run concurrently with
      * what follows, in the order of such a branch. */
     int branch;
@@ -186,7 +186,7 @@ typedef struct cm_backend_class {
     cm_status (*event_synchronize)(void *state);
     void (*event_destroy)(void *state);
     /* Runs the calls in their order, those that have a branch concurrently with the others, the same ones again and
-     * again, so that they may be captured; what the stream is given next comes behind all of them. *graph, NULL at
+     * again, so that they may be captured; what the stream is given next comes after all of them. *graph, NULL at
      * first, is the class's and goes with `destroy_graph`. Others look at all that the calls leave: their `work` is
      * NULL. NULL: they are run one by one. */
     cm_status (*replay)(cm_stream *stream, const cm_call_list *calls, void **graph);
@@ -263,7 +263,7 @@ cm_status cm_stream_capture(cm_stream *stream, const char *name, cm_stream_work 
 cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t bytes) CM_MUST_USE;
 cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) CM_MUST_USE;
 /* The same for the host's side of a pinned mirror (device/mirror.h); neither waits, so the host's memory belongs to the
- * copy until an event behind it has been reached. */
+ * copy until an event after it has been reached. */
 cm_status cm_stream_push(cm_stream *stream, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
 cm_status cm_stream_pull(cm_stream *stream, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
 
@@ -298,7 +298,7 @@ cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, c
 
 const char *cm_op_name(cm_op op);
 int cm_op_tensor_count(cm_op op);
-/* Writes the tensor's name, e.g. "weight", into out and returns it; "" behind the last one. */
+/* Writes the tensor's name, e.g. "weight", into out and returns it; "" after the last one. */
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);
 /* The place of the tensor that name[length] names; -1: the operation has none of it. */
 int cm_op_tensor_place(cm_op op, const char *name, size_t length);
@@ -306,7 +306,7 @@ bool cm_op_tensor_optional(cm_op op, int index);
 bool cm_op_tensor_written(cm_op op, int index);
 bool cm_op_tensor_accumulates(cm_op op, int index); /* may be marked in attr.accumulate */
 cm_dtype cm_op_tensor_dtype(cm_op op, int index);   /* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute */
-/* The tensor's shape as ops.def has it behind '[', e.g. "B,o]+"; "" behind the last one. */
+/* The tensor's shape as ops.def has it after '[', e.g. "B,o]+"; "" after the last one. */
 const char *cm_op_tensor_shape(cm_op op, int index);
 
 #ifdef __cplusplus

@@ -20,7 +20,7 @@ static const char *const words[CM_OP_COUNT][CM_CALL_TENSORS] = {
 
 const char *cm_op_name(cm_op op) { return names[op]; }
 
-/* A tensor's name, marks and shape, e.g. "action?:i[B]"; "" behind the last one. */
+/* A tensor's name, marks and shape, e.g. "action?:i[B]"; "" after the last one. */
 static const char *tensor_word(cm_op op, int index) {
     const char *word = index < CM_CALL_TENSORS ? words[op][index] : NULL;
     return word ? word : "";

@@ -77,7 +77,7 @@ static CM_HD inline void cm_sampling_sort(float *list, int count) {
     }
 }
 
-/* Sorted draws list[draws] become the actions that were drawn, with the logarithms of their shares; behind them zeros
+/* Sorted draws list[draws] become the actions that were drawn, with the logarithms of their shares; after them zeros
  * and -FLT_MAX. */
 static CM_HD inline void cm_sampling_merge(float *list, float *logits, int draws) {
     int entries = 0;
@@ -90,7 +90,7 @@ static CM_HD inline void cm_sampling_merge(float *list, float *logits, int draws
 }
 
 /* list[draws] and logits[draws] of a node: the actions that were drawn in ascending order with the logarithms of their
- * shares of the draws, behind them zeros and -FLT_MAX. p [D n] are the probabilities of each number of an action.
+ * shares of the draws, after them zeros and -FLT_MAX. p [D n] are the probabilities of each number of an action.
  *
  * Every number is drawn by itself, stratified, in an order of its own: the draws of an action's numbers are put
  * together at random (Latin hypercube sampling). So an action is drawn draws * pi times in the mean, and each value of

@@ -26,7 +26,7 @@ static cm_status run_both(cm_case_run *run, cm_call *forward, cm_call *backward)
     return cm_case_call(run, backward);
 }
 
-/* ---- layers with an activation behind them ---- */
+/* ---- layers with an activation after them ---- */
 
 /* *y = act(z), and *dz = dy act'(z) */
 static cm_status activate(cm_case_run *run, cm_activation activation, const cm_tensor *z, const cm_tensor *dy,
@@ -38,7 +38,7 @@ static cm_status activate(cm_case_run *run, cm_activation activation, const cm_t
     return run_both(run, &forward, &backward);
 }
 
-/* relu inside the layer gives the bits of relu behind it. */
+/* relu inside the layer gives the bits of relu after it. */
 static cm_status check_fused(cm_case_run *run, cm_call *layer, cm_activation activation, const cm_tensor *y) {
     if (activation != CM_ACT_RELU) return CM_OK;
     cm_tensor fused;

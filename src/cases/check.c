@@ -20,7 +20,7 @@ static int count_leaves(const cm_json *node) {
     return count;
 }
 
-/* The member or element of `node` that the first part of *path names; moves *path behind it. NULL if there is none. */
+/* The member or element of `node` that the first part of *path names; moves *path after it. NULL if there is none. */
 static const cm_json *descend(const cm_json *node, const char **path) {
     size_t length = strcspn(*path, "/");
     int position = 0;

@@ -41,7 +41,7 @@ typedef struct cm_command {
 /* What the user wrote; all strings are borrowed from argv. */
 struct cm_arguments {
     const char *program; /* argv[0] */
-    char *const *argv;   /* all of it, NULL behind the last; NULL for arguments that were not written */
+    char *const *argv;   /* all of it, NULL after the last; NULL for arguments that were not written */
     const cm_command *command;
     const char *value[CM_FLAGS]; /* of each flag of the command, the last if there are several; "" for a switch that is
                                     given; NULL: not given */
@@ -66,14 +66,14 @@ const cm_command *cm_command_find(const char *name);
 /* CM_ERR_INPUT that proposes the nearest name. */
 cm_status cm_command_unknown(const char *name) CM_MUST_USE;
 
-/* Fills `out` from argv[count] behind the command's name. Errors: CM_ERR_INPUT for an unknown flag (proposes the
+/* Fills `out` from argv[count] after the command's name. Errors: CM_ERR_INPUT for an unknown flag (proposes the
  * nearest), a missing or surplus argument, what is no number where there must be one. */
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
 
 /* Whether a word is KEY=VALUE, and not a path or an environment with arguments, "gymnasium:ID,KEY=VALUE". */
 bool cm_argument_is_setting(const char *word);
 
-/* CM_ERR_INPUT for a word that stands where none is expected; proposes the flag that it belongs behind. */
+/* CM_ERR_INPUT for a word that stands where none is expected; proposes the flag that it belongs after. */
 cm_status cm_argument_unexpected(const cm_command *command, const char *word) CM_MUST_USE;
 
 /* Gives a flag, of which the command has a row, a value that the user did not write; borrowed. */
@@ -81,7 +81,7 @@ void cm_argument_set(cm_arguments *arguments, const char *flag, const char *valu
 
 /* The value of a flag; NULL if it was not given or the command has no such flag. */
 const char *cm_argument(const cm_arguments *arguments, const char *flag);
-/* Value number `index` (from 0) of a flag that may be repeated; NULL behind the last. */
+/* Value number `index` (from 0) of a flag that may be repeated; NULL after the last. */
 const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index);
 bool cm_argument_is_set(const cm_arguments *arguments, const char *flag);
 

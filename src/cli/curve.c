@@ -47,7 +47,7 @@ cm_status cm_curve_read(const char *run, const cm_metrics_field *x, const cm_met
 
 /* ---- the mean ---- */
 
-/* The first point at x or behind it; n: none. */
+/* The first point at x or after it; n: none. */
 static int first_from(const cm_curve *curve, double x) {
     int low = 0, high = curve->n;
     while (low < high) {
@@ -66,7 +66,7 @@ int cm_curve_find(const cm_curve *curve, double x) {
     return i < curve->n && curve->x[i] == x ? i : -1;
 }
 
-/* NAN before the first point and behind the last. */
+/* NAN before the first point and after the last. */
 static double value_at(const cm_curve *curve, double x) {
     const int i = first_from(curve, x);
     if (i == curve->n) return NAN;

@@ -17,7 +17,7 @@ cm_status cm_curve_read(const char *run, const cm_metrics_field *x, const cm_met
                         cm_curve *out) CM_MUST_USE;
 
 /* The mean of curves [count] at every x of one of them. Between its points a curve is a line; before the first and
- * behind the last it is not counted, so that a run which ended early leaves the mean to the others (runs_at). */
+ * after the last it is not counted, so that a run which ended early leaves the mean to the others (runs_at). */
 cm_status cm_curve_mean(const cm_curve *curves, int count, cm_curve *out) CM_MUST_USE;
 
 /* The point of a curve at x; -1 if it has none there. */

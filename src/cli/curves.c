@@ -168,7 +168,7 @@ static void drop(cm_curves *curves, int i) {
     }
 }
 
-/* Behind the returns of self-play of one run those of its evaluations; of the two those that there are. */
+/* After the returns of self-play of one run those of its evaluations; of the two those that there are. */
 static cm_status add_evaluations(const request *asked, const cm_metrics_field *evaluated, cm_curves *out) {
     CM_TRY(add_all(asked, evaluated, out));
     out->dots[1] = true;

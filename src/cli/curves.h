@@ -19,7 +19,7 @@ typedef struct cm_curves {
     const char *title, *x_label, *y_label; /* borrowed from the arguments */
 } cm_curves;
 
-/* Reads what DIR..., --run, --metric and --over name; freed with cm_curves_free, also behind an error. Errors:
+/* Reads what DIR..., --run, --metric and --over name; freed with cm_curves_free, also after an error. Errors:
  * CM_ERR_INPUT if a folder holds no run, there is no such number, a run lacks it, or there are too many curves. */
 cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) CM_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* A person plays at the terminal: board, the agent's thoughts about its last move, a prompt; moves by name, and
- * commands (hint, undo, moves, side, new, help, quit). Input may be a pipe: it is shown behind the prompts then. */
+ * commands (hint, undo, moves, side, new, help, quit). Input may be a pipe: it is shown after the prompts then. */
 #ifndef CM_CLI_DIALOGUE_H
 #define CM_CLI_DIALOGUE_H
 

@@ -9,7 +9,7 @@
 #include "core/printable.h"
 #include "run/progress.h"
 
-enum { LEAST_WIDTH = 16 }; /* least columns behind the labels, with the gap */
+enum { LEAST_WIDTH = 16 }; /* least columns after the labels, with the gap */
 
 typedef struct range {
     double low, high;

@@ -55,11 +55,11 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE
 /* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
-/* A line on stdout; on a terminal it is broken between words, and indented behind a break by `indent`, or by 4 where
+/* A line on stdout; on a terminal it is broken between words, and indented after a break by `indent`, or by 4 where
  * there is little space. At most 4,095 bytes. */
 void cm_cli_line(int indent, const char *format, ...) CM_PRINTF(2, 3);
 
-/* A line on stderr behind all that was printed; broken between words on a terminal. */
+/* A line on stderr after all that was printed; broken between words on a terminal. */
 void cm_cli_say(const char *format, ...) CM_PRINTF(1, 2);
 
 /* How stdout wants to be written to: terminal, colour (NO_COLOR), UTF-8, --json, --quiet. */

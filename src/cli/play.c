@@ -50,7 +50,7 @@ static void show(watch *w, const cm_text *note) {
     wait_for(w->delay);
 }
 
-/* What the last move was: of two players with the table behind it, of one with what has come of it. */
+/* What the last move was: of two players with the table after it, of one with what has come of it. */
 static void describe(const watch *w, int32_t action, const cm_analysis *analysis, cm_text *note) {
     const cm_game *game = w->game;
     char text[32], value[16] = "";

@@ -23,6 +23,6 @@ typedef struct cm_cli_ranks {
 cm_status cm_cli_ranks_open(cm_arguments *arguments, cm_cli_ranks *out) CM_MUST_USE;
 
 /* Leaves the ranks. If `status` is an error of one of several, it is reported here and ends all: it does not return.
- * The ranks behind the first wait some seconds before they speak, as an error is often one of all. */
+ * The ranks after the first wait some seconds before they speak, as an error is often one of all. */
 void cm_cli_ranks_close(cm_cli_ranks *ranks, cm_status status);
 #endif

@@ -21,7 +21,7 @@ static bool is_json(const char *name) {
     return ending && strcmp(ending, ".json") == 0;
 }
 
-/* What is no path, with a / in it or .json behind it, is the name of a recipe. */
+/* What is no path, with a / in it or .json after it, is the name of a recipe. */
 static cm_status read_named(cm_config *config, const char *name) {
     return strchr(name, '/') || is_json(name) ? read_file(config, name) : cm_recipe_read(name, config);
 }

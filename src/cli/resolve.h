@@ -21,6 +21,6 @@ cm_status cm_cli_resolve(const cm_arguments *arguments, const char *first, const
 
 /* For a command that takes NAME and the flags --config and --env: gives NAME, where there is one, to the flag that it
  * stands for. An environment is one for --env, another recipe's name and a file FILE.json are one for --config. Errors:
- * CM_ERR_INPUT if that flag is given, too, or if the word belongs behind another flag. */
+ * CM_ERR_INPUT if that flag is given, too, or if the word belongs after another flag. */
 cm_status cm_cli_resolve_name(cm_arguments *arguments) CM_MUST_USE;
 #endif

@@ -24,7 +24,7 @@
 #include "run/metrics.h"
 #include "run/weights.h"
 
-/* Columns of the table, a path behind them. */
+/* Columns of the table, a path after them. */
 enum { ENVIRONMENT, SEED, BEGUN, TOOK, STEPS, UPDATES, RETURN, FINAL, GOAL, STATE, COLUMNS };
 enum { CELL = 64, INDENT = 4 }; /* INDENT: of a path that has a line of its own */
 
@@ -57,7 +57,7 @@ typedef struct line {
     const char *state;
 } line;
 
-/* A file of a run. What of it cannot be read is as good as not there, and said with `advice` behind it. */
+/* A file of a run. What of it cannot be read is as good as not there, and said with `advice` after it. */
 typedef struct document {
     char path[4096];
     const char *advice;

@@ -15,7 +15,7 @@ typedef struct cm_scaling {
     double update;  /* seconds of an update of all ranks together */
     double compute; /* of the same rows of each rank, at the same time, by ranks that do not know of each other */
     double reduce;  /* of an update, in which gradients are summed over ranks; on GPUs of such a sum by itself */
-    double exposed; /* of these, behind the backward pass. Waiting for slower ranks is in neither. On GPUs, where the
+    double exposed; /* of these, after the backward pass. Waiting for slower ranks is in neither. On GPUs, where the
                        host does not see when they begin and end: what an update takes more than `compute` */
     struct {
         int64_t bytes;

@@ -22,7 +22,7 @@ cm_status cm_seed_jobs_ask(cm_status (*count)(const cm_arguments *arguments, int
  * cm_seed_jobs_hand_in if that went well, and ends as a command does; in the caller own is NULL, and the seeds have
  * what became of them.
  *
- * What a process prints is passed on line by line behind "seed 3  "; with --json its lines get a member "train_seed".
+ * What a process prints is passed on line by line after "seed 3  "; with --json its lines get a member "train_seed".
  * On a terminal there is one line for each that runs, the last that it has printed. Of what they say on stderr nothing
  * is said twice, and errors are kept for cm_seeds_verdict. Where one has failed no other is begun.
  *

@@ -73,7 +73,7 @@ typedef struct cm_option_table {
     size_t base; /* offset of the module's struct in the struct of all options */
 } cm_option_table;
 
-/* OPTIONS is the module's struct. Behind the help further members may follow: .choices = "a|b", .flags =
+/* OPTIONS is the module's struct. After the help further members may follow: .choices = "a|b", .flags =
  * CM_OPTION_RESUME. */
 #define CM_OPTION(type_, member_, section_, standard_, min_, max_, ...)                                                \
     {                                                                                                                  \

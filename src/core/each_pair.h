@@ -4,7 +4,7 @@
 
 enum { CM_EACH_PAIR_MOST = 15 };
 
-/* f(with, a, b) for every pair a, b of the other arguments, 1 to CM_EACH_PAIR_MOST pairs, one behind the other:
+/* f(with, a, b) for every pair a, b of the other arguments, 1 to CM_EACH_PAIR_MOST pairs, one after the other:
  * CM_EACH_PAIR(f, with, x, "1", y, "2") is f(with, x, "1") f(with, y, "2"). */
 #define CM_EACH_PAIR(f, with, ...)                                                                                     \
     CM_EACH_PAIR_PICK(__VA_ARGS__, CM_EACH_PAIR_15, odd, CM_EACH_PAIR_14, odd, CM_EACH_PAIR_13, odd, CM_EACH_PAIR_12,  \

@@ -39,7 +39,7 @@ cm_status cm_json_read_in(const cm_dir *dir, const char *name, size_t most,
  * `read` returns ends it, with "PATH:LINE: " in front. */
 typedef cm_status (*cm_json_line_reader)(void *context, const cm_json *value);
 cm_status cm_json_read_lines(const char *path, cm_json_line_reader read, void *context) CM_MUST_USE;
-/* The same of a file that may be in the middle of a write, and is no link: what stands behind its last newline is left
+/* The same of a file that may be in the middle of a write, and is no link: what stands after its last newline is left
  * out. A line of more than `most` bytes is an error. */
 cm_status cm_json_read_growing(const char *path, size_t most, cm_json_line_reader read, void *context) CM_MUST_USE;
 

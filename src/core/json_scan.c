@@ -95,7 +95,7 @@ static cm_status scan_hex4(scan *s, unsigned *value) {
     return CM_OK;
 }
 
-/* The part of an escape behind the backslash. */
+/* The part of an escape after the backslash. */
 static cm_status scan_escape(scan *s) {
     if (s->at >= s->end || !*s->at || !strchr("\"\\/bfnrtu", *s->at))
         return fail_at(s, "unknown escape behind \\ in a string");

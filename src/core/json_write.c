@@ -153,7 +153,7 @@ static decimal decimal_from(const char *scientific) {
     return d;
 }
 
-/* Python's repr: an exponent below 1e-4 and from 1e16 on, else positional with at least one digit behind the point. */
+/* Python's repr: an exponent below 1e-4 and from 1e16 on, else positional with at least one digit after the point. */
 static void format_decimal(const decimal *d, char out[40]) {
     char *at = out;
     int last = d->digits - 1;

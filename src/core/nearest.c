@@ -57,7 +57,7 @@ static int words_before(const char *word, const char *name) {
     return words;
 }
 
-/* What `word` is from `name`; last words, short forms, and names with letters behind them as in "evaluate" for eval
+/* What `word` is from `name`; last words, short forms, and names with letters after them as in "evaluate" for eval
  * come before slips of more than one letter. */
 static int cost(const char *word, const char *name) {
     size_t whole = strnlen(name, LONGEST);

@@ -22,7 +22,7 @@ cm_terminal cm_terminal_of(int file);
 void cm_terminal_lend(int file);
 bool cm_terminal_is_lent(void); /* stdout, by who has started this process */
 
-/* `line` and its end for a terminal of `columns`, without its last one; broken between words, and indented behind a
+/* `line` and its end for a terminal of `columns`, without its last one; broken between words, and indented after a
  * break by `indent`. 0 columns: as it is. What does not fit into `size` bytes is cut off in front of the end. */
 void cm_terminal_fold(const char *line, int columns, int indent, char *out, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The byte behind the escape sequence at `text`, or `text` itself. */
+/* The byte after the escape sequence at `text`, or `text` itself. */
 static const char *skip_escape(const char *text) {
     if (text[0] != '\033' || text[1] != '[') return text;
     text += 2;
@@ -16,12 +16,12 @@ static const char *skip_escape(const char *text) {
 static int width_of(const char *text, const char *end) {
     int width = 0;
     while (text < end) {
-        const char *behind = skip_escape(text);
-        if (behind == text) {
+        const char *after = skip_escape(text);
+        if (after == text) {
             width += ((unsigned char)*text & 0xC0) != 0x80; /* bytes that begin a character */
-            behind++;
+            after++;
         }
-        text = behind;
+        text = after;
     }
     return width;
 }

@@ -22,7 +22,7 @@ typedef struct cm_text {
 void cm_text_clear(cm_text *text);
 void cm_text_add(cm_text *text, const char *format, ...) CM_PRINTF(2, 3);
 
-/* Adds `word` behind a blank, or on a new line if the last one would be wider than `columns`. */
+/* Adds `word` after a blank, or on a new line if the last one would be wider than `columns`. */
 void cm_text_word(cm_text *text, int columns, const char *word);
 
 /* Adds the words of a sentence, wrapped to `columns`, on lines of their own. */

@@ -33,7 +33,7 @@ typedef struct cm_launch {
     int ranks;          /* to be started, on this machine or in the allocation of SLURM that we are in; at least 1 */
     bool oversubscribe; /* more ranks than processors are wanted */
     bool keeps_nothing; /* ranks that are asked to stop have nothing to save: they are ended at once */
-    char *const *argv;  /* of this program, NULL behind the last: what every rank is called with */
+    char *const *argv;  /* of this program, NULL after the last: what every rank is called with */
     FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
 

@@ -188,7 +188,7 @@ class Numbers:
         unit = numpy.clip(numpy.asarray(numbers[: len(self.low)], dtype=numpy.float32), -1.0, 1.0)
         return as_box(self.space, self.low + (unit + 1.0) * 0.5 * (self.high - self.low))
 
-    def behind(self, chosen):
+    def extra(self, chosen):
         """Of the turns before this one: their numbers, and how many they are."""
         if self.turns == 1:
             return []
@@ -225,7 +225,7 @@ class Choices:
             digits.append(digit)
         return self.whole.value(reversed(digits))
 
-    def behind(self, chosen):
+    def extra(self, chosen):
         return []
 
     def number_of(self, action):

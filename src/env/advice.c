@@ -10,7 +10,7 @@
 
 /* Where ids come from. */
 struct kit {
-    const char *place;   /* in front of the id, behind "gymnasium:" */
+    const char *place;   /* in front of the id, after "gymnasium:" */
     const char *version; /* that is taken, whatever was written; NULL: as written */
     const char *package; /* for pip install */
 };

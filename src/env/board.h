@@ -27,7 +27,7 @@ void cm_board_dihedral(int index, int n, int actions, int32_t *cell_map, int32_t
  * its place: two players, `board` with a cell for each place of the planes of cm_board_describe, and not too many. */
 bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_planes);
 
-/* Of what cm_board_serves: "c4", or the letter of a column where actions are columns, or "pass" behind the last cell;
+/* Of what cm_board_serves: "c4", or the letter of a column where actions are columns, or "pass" after the last cell;
  * false: it is none of these, as actions are neither columns nor cells (and a pass). */
 bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_t size);
 

@@ -2,7 +2,7 @@
  *
  * A row (cm_env_def) is a set of functions on a plain struct, the rules' state: no pointers in it, no memory of its
  * own. cm_env_open finds a row by name, checks the options and gives a cm_env: row + options + spec, a value that is
- * copied freely and never changes. A state block (cm_env_common and behind it the rules' state, spec.state_size bytes,
+ * copied freely and never changes. A state block (cm_env_common and after it the rules' state, spec.state_size bytes,
  * aligned to 8) is owned by the caller; memcpy is a clone. Every function here is thread-safe on different states.
  *
  * Conventions (docs/spec/environments.md): the reward of a transition belongs to the player who acted; `terminated` is
@@ -176,7 +176,7 @@ typedef struct cm_env_def {
     /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
     cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
     void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
-    /* `count` states, one behind another, at most CM_ENV_TOGETHER: as `step` or `step_value` of each. NULL: by these.
+    /* `count` states, one after another, at most CM_ENV_TOGETHER: as `step` or `step_value` of each. NULL: by these.
      */
     void (*step_together)(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out);
@@ -273,7 +273,7 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_
 
 /* Plays `steps` random steps and holds the row to what stands here: a check that takes every state, actions' names
  * of 1..15 characters, numbers that are finite and within their shape, rewards within their bounds, something legal
- * until the end, players that exist, nothing written behind an array, boards' cells that are stones where no observe or
+ * until the end, players that exist, nothing written after an array, boards' cells that are stones where no observe or
  * picture says what else, randomness from `random` alone, symmetries that are permutations and, where no chance hides
  * it, commute with the rules, outcomes of chance that exist and probabilities that sum to 1, no episode longer than
  * max_plies. Errors: CM_ERR_INPUT says which function of the row broke what. */

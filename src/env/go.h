@@ -21,7 +21,7 @@ typedef struct cm_go {
     int32_t n;
     int32_t ply;       /* player ply % 2 moves; 0 is Black */
     int32_t passes;    /* in a row, at the end of the game so far */
-    int32_t positions; /* hashes behind the points: the start and the board after every stone */
+    int32_t positions; /* hashes after the points: the start and the board after every stone */
     int64_t limit;     /* plies at which the game ends */
     uint64_t hash;
     uint64_t filter[CM_GO_FILTER];

@@ -54,7 +54,7 @@ static cm_status suggest(const char *path, const char *place) {
     return status;
 }
 
-/* Of another version nothing behind the first two numbers need be there. */
+/* Of another version nothing after the first two numbers need be there. */
 static bool is_same_layout(const size_t *its, const size_t mine[CM_ENV_LAYOUTS]) {
     return its[0] == mine[0] && its[1] == mine[1] && memcmp(its, mine, CM_ENV_LAYOUTS * sizeof *its) == 0;
 }

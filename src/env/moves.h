@@ -33,7 +33,7 @@ bool cm_move_list_next(cm_move_list *list, cm_move_item *item);
 void cm_move_text(const cm_env *env, int action, char out[16]);
 
 /* Plays text[size] on `state`, which goes on from where it is. Errors: CM_ERR_INPUT names the move (counted from 1)
- * that is no action, illegal, or behind the end of the game; the state is then where that move would have
+ * that is no action, illegal, or after the end of the game; the state is then where that move would have
  * been played. */
 cm_status cm_moves_play(const cm_env *env, void *state, const char *text, size_t size) CM_MUST_USE;
 

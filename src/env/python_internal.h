@@ -27,7 +27,7 @@ struct cm_python_env {
 };
 
 /* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
- * behind them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
+ * after them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
  * it comes. */
 typedef struct cm_python_state {
     uint64_t seed, key; /* of the episode, and of where it stands */
@@ -57,7 +57,7 @@ const uint8_t *cm_python_observation(const cm_python_state *s);
 size_t cm_python_observation_bytes(const cm_python_env *e);
 size_t cm_python_record_at(const cm_python_env *e); /* of its actions */
 size_t cm_python_action_bytes(const cm_python_env *e);
-char *cm_python_next_action(const cm_python_env *e, cm_python_state *s); /* behind those that it has taken */
+char *cm_python_next_action(const cm_python_env *e, cm_python_state *s); /* after those that it has taken */
 
 /* What a state is known by that has taken the first `count` of its actions. */
 uint64_t cm_python_key(const cm_python_env *e, const cm_python_state *s, int count);
@@ -71,7 +71,7 @@ cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s
 /* A new episode of a seed below INT32_MAX, in place of that of the state's key. */
 void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t seed);
 
-/* Steps `count` states, one behind another, at most CM_ENV_TOGETHER, by the actions at cm_python_next_action.
+/* Steps `count` states, one after another, at most CM_ENV_TOGETHER, by the actions at cm_python_next_action.
  * out[count]. */
 void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_env_outcome *out);
 

@@ -52,7 +52,7 @@ static void reset_to(const cm_env_params *params, void *rules, uint64_t seed) {
                     seed < INT32_MAX ? seed : (uint64_t)cm_pcg64_below(&random, INT32_MAX));
 }
 
-/* The action that state k is to take, behind those that it has taken. */
+/* The action that state k is to take, after those that it has taken. */
 static void record(const cm_env_params *params, void *rules, int k, const void *action) {
     const cm_python_env *e = cm_python_env_of(params);
     char *state = (char *)rules + (size_t)k * cm_python_state_bytes(e, params->max_steps);

@@ -36,7 +36,7 @@ char *cm_python_next_action(const cm_python_env *e, cm_python_state *s) {
     return (char *)s + cm_python_record_at(e) + (size_t)s->steps * cm_python_action_bytes(e);
 }
 
-/* The position behind one more action: numbers of different histories differ (mixed as in SplitMix64). */
+/* The position after one more action: numbers of different histories differ (mixed as in SplitMix64). */
 static uint64_t mix(uint64_t key, uint64_t number) {
     uint64_t z = key + number + UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -143,7 +143,7 @@ void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t s
     pthread_mutex_unlock(&e->lock);
 }
 
-/* States that are stepped together, one behind another. */
+/* States that are stepped together, one after another. */
 typedef struct steps {
     cm_python_env *e;
     char *rules;

@@ -32,7 +32,7 @@ const cm_env_def *const *cm_env_registry(int *count) {
     return registry;
 }
 
-/* Whether `name`, in capitals or not, means this row; *size is the number behind a stem, 0 if there is none. */
+/* Whether `name`, in capitals or not, means this row; *size is the number after a stem, 0 if there is none. */
 static bool matches(const cm_env_def *def, const char *name, int *size) {
     *size = 0;
     if (strcasecmp(name, def->name) == 0 || (def->alias && strcasecmp(name, def->alias) == 0)) return true;

@@ -23,7 +23,7 @@ import traceback
 
 RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
 DONE, MISSING, FAILED = 0, 1, 2
-ASIDE = 5  # behind those of spaces.py
+ASIDE = 5  # after those of spaces.py
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
 STALE = 20000  # requests after which an episode that was not asked for may make space for another
 PICTURE = 4000  # bytes
@@ -313,11 +313,11 @@ class Host:
         if len(self.shape) != 1:
             text = "a Box of more than %d numbers as action_space, and pictures: wrap it so that there are fewer numbers"
             raise Amiss(text % AT_ONCE)
-        return [self.count + len(self.actions.behind([]))]
+        return [self.count + len(self.actions.extra([]))]
 
     def pack(self, instance, reward, player, terminated, truncated, mask):
-        behind = array.array("f", self.actions.behind(instance.chosen)).tobytes()
-        return OUTCOME.pack(reward, player, terminated, truncated) + instance.seen + behind + mask
+        extra = array.array("f", self.actions.extra(instance.chosen)).tobytes()
+        return OUTCOME.pack(reward, player, terminated, truncated) + instance.seen + extra + mask
 
     def reply(self, instance, value, info, reward=0.0, terminated=False, truncated=False):
         env = instance.env

@@ -9,7 +9,7 @@
 #include "core/unit.h"
 #include "env/env.h"
 
-enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
+enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes after each array that must stay as they are */
 enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have space for */
 static const int32_t unset = INT32_MIN;
 
@@ -17,7 +17,7 @@ static const int32_t unset = INT32_MIN;
  * between their steps one of another seed. */
 typedef struct trial {
     const cm_env *env;
-    char *state, *twin, *stranger, *half; /* half: behind an afterstate */
+    char *state, *twin, *stranger, *half; /* half: after an afterstate */
     float *observation, *other, *weights;
     uint8_t *mask, *image;
     char *picture;

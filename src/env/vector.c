@@ -439,7 +439,7 @@ size_t cm_vector_env_bytes_of(const cm_env *env, int instances) {
     return cm_vector_env_bytes(&vector);
 }
 
-/* The arrays behind the states. */
+/* The arrays after the states. */
 static size_t rest_bytes(const cm_vector_env *vector) {
     return vector->data_bytes - (size_t)((const unsigned char *)vector->random - vector->arena.base);
 }
@@ -484,7 +484,7 @@ static cm_status fail_size(const cm_vector_env *vector, size_t size, size_t expe
         vector->env.spec.name, size, expected);
 }
 
-/* What save has written behind the header of a vector whose states are in use in part. */
+/* What save has written after the header of a vector whose states are in use in part. */
 static cm_status load_used(cm_vector_env *vector, const char *bytes, size_t size) {
     const size_t rest = rest_bytes(vector);
     if (size < rest) return fail_size(vector, size, rest);

@@ -41,7 +41,7 @@ int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);
 
 /* From now on: once `stop` (borrowed; NULL, as at first: never) is asked, a step may leave instances where they are, so
- * that whoever has set it looks at it behind the step. For environments whose steps are slow. */
+ * that whoever has set it looks at it after the step. For environments whose steps are slow. */
 void cm_vector_env_heed(cm_vector_env *vector, const cm_stop *stop);
 
 /* Whether the last resets of a range have given episodes: those of a row with `failure` may not. Errors: its own. */

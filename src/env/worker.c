@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "env/printed.h"
 
-/* The text of spaces.py and, behind it, actions.py, ids.py and serve.py. */
+/* The text of spaces.py and, after it, actions.py, ids.py and serve.py. */
 __asm__(".pushsection .rodata\n"
         ".hidden cm_serve_text\n"
         ".global cm_serve_text\n"

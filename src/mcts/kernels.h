@@ -15,7 +15,7 @@ extern "C" {
 /* Where the model's passes read and write, on the device; rows of B. What the passes are to play the kernels write.
  *
  * With chance there are two passes per simulation, and a root is in one of them: in the other its row plays action 0 in
- * slot 0 into a slot of its own behind the trees, idle_slots + row. */
+ * slot 0 into a slot of its own after the trees, idle_slots + row. */
 typedef struct cm_device_model {
     int num_actions, num_chance;                   /* A; C, 0: no chance nodes                             */
     const float *root_logits;                      /* [B, A] of the root pass                              */

@@ -48,7 +48,7 @@ static int32_t renumber_edge(const cm_tree *tree, int32_t edge, const int32_t *m
     return cm_tree_edge(tree, map[cm_tree_slot_of(tree, edge)], cm_tree_entry_of(tree, edge));
 }
 
-/* New numbers in all that node `slot` has; entries behind the last child of a list refer to the node itself. */
+/* New numbers in all that node `slot` has; entries after the last child of a list refer to the node itself. */
 static void renumber(const cm_tree *tree, int b, int slot, const int32_t *map) {
     cm_node_view view = cm_tree_view(tree, b, slot);
     int entries = cm_tree_entries(tree, &view);

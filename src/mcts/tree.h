@@ -64,7 +64,7 @@ typedef struct cm_entry { /* read and written as a row of four */
 
 /* A node with all that belongs to it: pointers into the tree. What belongs to entry i stands at [i * step]: numbers of
  * cm_entry, or, for the rules that read priors and visits, rows of their own. In lists the first `count` are in use;
- * what stands behind them is for vectors (batched_backup.inc). */
+ * what stands after them is for vectors (batched_backup.inc). */
 typedef struct cm_node_view {
     int32_t slot;
     int32_t step; /* 4 (cm_entry) or 1 */
@@ -122,7 +122,7 @@ typedef struct cm_tree {
     size_t node_bytes, cold_bytes;
 
     unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_node_cold; cm_entry and, with GUMBEL, a
-                             row logit, or rows q, weight, leaf, prior, visits. One more node behind them for vectors
+                             row logit, or rows q, weight, leaf, prior, visits. One more node after them for vectors
                              that are not full */
     unsigned char *cold;  /* [B, N+1] blocks of cold_bytes: dense cm_node_cold; rows child, action   */
     float *open;          /* [B, N+1, columns] lists                                            */

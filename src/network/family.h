@@ -17,7 +17,7 @@ typedef struct cm_family {
     cm_var (*representation)(cm_builder *b, cm_var observation);
     cm_var (*dynamics)(cm_builder *b, cm_var state, cm_var action);
     cm_outputs (*predict)(cm_builder *b, cm_hidden state, bool with_reward);
-    /* with value prefixes: what the LSTM reads of a raw state [B, ...], and the head behind it, [B, L] -> [B, S]; NULL
+    /* with value prefixes: what the LSTM reads of a raw state [B, ...], and the head after it, [B, L] -> [B, S]; NULL
      * in a family that has none */
     cm_var (*prefix_input)(cm_builder *b, cm_var state);
     cm_var (*prefix_head)(cm_builder *b, cm_var h);

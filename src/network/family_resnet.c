@@ -3,7 +3,7 @@
 
 #include "network/family.h"
 
-/* The layer in front of residual blocks; `from` is added behind its norm. */
+/* The layer in front of residual blocks; `from` is added after its norm. */
 static cm_layer stem_from(const cm_builder *b, cm_var from) {
     cm_layer stem = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
     stem.no_bias = true;
@@ -110,8 +110,8 @@ static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
 static cm_var prefix_input(cm_builder *b, cm_var state) { return head_planes(b, "dynamics.reward_head", state); }
 
 static cm_var prefix_head(cm_builder *b, cm_var h) {
-    cm_layer behind = cm_layer_make(b->config->lstm, CM_NORM_BATCH, CM_ACT_RELU);
-    h = cm_layer_after(b, "dynamics.lstm", h, &behind);
+    cm_layer after = cm_layer_make(b->config->lstm, CM_NORM_BATCH, CM_ACT_RELU);
+    h = cm_layer_after(b, "dynamics.lstm", h, &after);
     return head_layers(b, "dynamics.reward_head", b->config->reward_support.size, h);
 }
 

@@ -33,7 +33,7 @@ static uint64_t name_hash(const char *name) { return cm_hash(CM_HASH_BEGIN, name
 
 void cm_network_initialise(const cm_network *network, uint64_t seed, float *parameters, float *state) {
     const cm_param_table *table = cm_network_parameters(network);
-    int fan_in = 1; /* of the last weight: a bias stands behind its weight and shares it */
+    int fan_in = 1; /* of the last weight: a bias stands after its weight and shares it */
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
         if (p->ndim > 1) fan_in = p->fan_in;

@@ -48,7 +48,7 @@ static cm_init bias_init(const cm_builder *b, const cm_layer *layer) {
     return !layer->zero && b->config->init == CM_INIT_UNIFORM_FAN_IN ? CM_INIT_UNIFORM_FAN_IN : CM_INIT_ZERO;
 }
 
-/* The array `suffix` of `count` layers as one variable; defines them one behind the other. */
+/* The array `suffix` of `count` layers as one variable; defines them one after the other. */
 static cm_var merged_param(cm_builder *b, const char *const *names, int count, const char *suffix,
                            const cm_param *like) {
     const cm_param *rows[MERGED_MAX];
@@ -61,7 +61,7 @@ static cm_var merged_param(cm_builder *b, const char *const *names, int count, c
     return cm_tape_merged(b->tape, rows, count);
 }
 
-/* Norm and activation behind a linear part; `groups` merged layers of layer->out features. */
+/* Norm and activation after a linear part; `groups` merged layers of layer->out features. */
 static cm_var normalise(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer) {
     if (layer->norm == CM_NORM_NONE) return cm_tape_activation(b->tape, x, layer->activation);
     cm_param one = vector_param(layer->out, CM_INIT_ONE, false), zero = vector_param(layer->out, CM_INIT_ZERO, false);

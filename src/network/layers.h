@@ -21,12 +21,12 @@ typedef struct cm_builder {
 
 typedef struct cm_layer {
     int out;                  /* features or channels */
-    cm_network_norm norm;     /* behind the linear part */
+    cm_network_norm norm;     /* after the linear part */
     cm_activation activation; /* any: what the norm or the linear part cannot apply is an operation of its own */
     bool zero;                /* starts at 0 */
     bool no_bias;
-    const cm_action_input *action; /* dense only: encoded behind the input; NULL: none */
-    cm_var residual;               /* conv only: added behind the norm; CM_NO_VAR: none */
+    const cm_action_input *action; /* dense only: encoded after the input; NULL: none */
+    cm_var residual;               /* conv only: added after the norm; CM_NO_VAR: none */
 } cm_layer;
 
 /* The rest is zero, and none. */
@@ -34,7 +34,7 @@ cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation);
 
 /* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in] -> [B, out]. */
 cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
-/* The part behind a linear part `x` that was made by itself: NAME.norm.*, residual, activation. */
+/* The part after a linear part `x` that was made by itself: NAME.norm.*, residual, activation. */
 cm_var cm_layer_after(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
 /* The same for a k x k convolution, k odd, with padding k / 2: [B, H, W, C] -> [B, H / stride, W / stride, out], sizes
  * rounded up. */
@@ -43,7 +43,7 @@ cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int strid
 /* `count` dense layers of equal width that read one x, computed as one; out[count] are their results. */
 void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer, cm_var *out);
 
-/* NAME.0, NAME.1, ...: `count` such layers, one behind the other. */
+/* NAME.0, NAME.1, ...: `count` such layers, one after the other. */
 cm_var cm_layer_stack(cm_builder *b, const char *name, int count, cm_var x, const cm_layer *layer);
 
 /* Residual block NAME.conv1, NAME.conv2 of networks 0.3, as wide as x; fixed: norm by constants 0 and 1, with biases

@@ -10,7 +10,7 @@
  * unless the environment tells.
  *
  * With value prefixes (EfficientZero, spec learning 1.3) no state has a reward. An LSTM reads the states that follow
- * each other; behind it a head predicts the sum of the rewards since the last horizon. Its state is zero at the root
+ * each other; after it a head predicts the sum of the rewards since the last horizon. Its state is zero at the root
  * and after every so many steps.
  *
  *   family.h, family_*.c           what representation, dynamics and prediction are made of, a file per family
@@ -156,11 +156,11 @@ cm_lstm_state cm_network_prefix_lstm(const cm_network *network, cm_tape *tape, c
 cm_lstm_state cm_network_prefix_start(const cm_network *network, cm_tape *tape, int rows);
 /* Its h [B, L] -> logits of the prefix [B, S], or [B, 1]. */
 cm_var cm_network_prefix(const cm_network *network, cm_tape *tape, cm_var h);
-/* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
+/* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor after it. */
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);
 cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_var state);
 
-/* What may be done about numbers that are not finite behind observations [n]: to scale these, which says how large they
+/* What may be done about numbers that are not finite after observations [n]: to scale these, which says how large they
  * are, where it is they that are to blame; else `otherwise`, of at most CM_NETWORK_ADVICE - 1 characters. */
 enum { CM_NETWORK_ADVICE = 128 };
 void cm_network_advise(const float *observations, size_t n, const char *otherwise, char out[CM_NETWORK_ADVICE]);

@@ -52,7 +52,7 @@ typedef struct cm_network_options {
     double value_support_min, value_support_max, reward_support_min, reward_support_max;
     int value_support_size, reward_support_size;  /* atoms; 1: one output, squared error, no transform */
     bool fits_value_support, fits_reward_support; /* no key: it was not given, so it is widened to fit the task */
-    bool value_transform;                         /* the supports stand behind the transform h */
+    bool value_transform;                         /* the supports stand after the transform h */
     bool value_prefix;                   /* the reward head predicts sums of rewards, by an LSTM; mlp, resnet */
     int value_prefix_horizon, lstm_size; /* steps of such a sum, units; with value_prefix */
     int initializer;                     /* cm_initializer */

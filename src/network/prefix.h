@@ -1,4 +1,4 @@
-/* Value prefixes in a search (spec learning 1.3). A row of the pool has, behind the state of a node, what the next step
+/* Value prefixes in a search (spec learning 1.3). A row of the pool has, after the state of a node, what the next step
  * from there needs: h [L] and c [L] of the LSTM, the prefix, and the number of steps since the last horizon. All of it
  * is zero at the root and at every horizon; so the reward of an edge is always its prefix less that of its parent's
  * row, and a tree may begin anywhere. */

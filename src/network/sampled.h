@@ -1,7 +1,7 @@
 /* Searches over a sample of the actions (Sampled MuZero; spec learning 11). At every state K actions are drawn by the
  * policy, and the search chooses among those that came: its actions are numbers of a state's own list, with the share
  * of the draws as prior (the proposal is the policy itself, so the weights of 11.1 are these shares). A row of the pool
- * has the list behind all else, and a seed from which the draws at the states below follow; so what is drawn depends on
+ * has the list after all else, and a seed from which the draws at the states below follow; so what is drawn depends on
  * the root's seed and the choices on the way alone. */
 #ifndef CM_NETWORK_SAMPLED_H
 #define CM_NETWORK_SAMPLED_H

@@ -292,7 +292,7 @@ static inline __attribute__((always_inline)) void fetch_rows(const cm_replay *re
     __builtin_prefetch(from + (bytes < FETCH_BYTES ? bytes : FETCH_BYTES) - 1);
 }
 
-/* Starts fetching what a row will read, so that the misses of several rows overlap. Rows behind the end of the ring or
+/* Starts fetching what a row will read, so that the misses of several rows overlap. Rows after the end of the ring or
  * of an open episode are not fetched. */
 static inline __attribute__((always_inline)) void fetch_row(const cm_replay *replay, int32_t slot) {
     int32_t unroll = replay->config.targets.unroll, n = replay->config.targets.td_steps, last = replay->slots - 1;

@@ -160,7 +160,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
     }
 }
 
-/* Moves `steps` steps of an open episode and the row behind them into the ring; the first `known` have priorities. */
+/* Moves `steps` steps of an open episode and the row after them into the ring; the first `known` have priorities. */
 static void store_segment(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
     int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_PRIORITY;
     int32_t to = cm_ring_reserve(replay, steps);

@@ -7,7 +7,7 @@
 /* What one shard has saved. */
 typedef struct source {
     cm_bytes space; /* its state, unpacked */
-    cm_cursor in;   /* behind the steps of the segments; in `space`, like the next one's steps */
+    cm_cursor in;   /* after the steps of the segments; in `space`, like the next one's steps */
     cm_saved_ring ring;
     int64_t first, environments; /* of its open episodes */
     uint64_t collected;          /* steps of all of them */
@@ -17,7 +17,7 @@ typedef struct source {
 
 /* A segment on its way. */
 typedef struct item {
-    int64_t behind;  /* steps of newer segments of its source */
+    int64_t newer;   /* steps of newer segments of its source */
     int64_t segment; /* in its source, from 0 */
     int32_t source, steps;
 } item;
@@ -86,7 +86,7 @@ static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states)
 
 static int by_age(const void *a, const void *b) {
     const item *x = a, *y = b;
-    if (x->behind != y->behind) return x->behind > y->behind ? -1 : 1;
+    if (x->newer != y->newer) return x->newer > y->newer ? -1 : 1;
     if (x->source != y->source) return x->source - y->source;
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
@@ -123,12 +123,12 @@ static cm_status list_items(cm_replay_deal *deal, item **out, int64_t *count) {
     for (int i = 0; i < deal->count; i++) {
         cm_cursor steps = deal->sources[i].ring.steps;
         const int64_t segments = deal->sources[i].segments;
-        int64_t behind = 0;
+        int64_t newer = 0;
         for (int64_t p = 0; p < segments; p++) {
             at[p] = (item){.segment = p, .source = i};
             CM_TRY(cm_cursor_get(&steps, &at[p].steps, sizeof at[p].steps, 1));
         }
-        for (int64_t p = segments - 1; p >= 0; p--) at[p].behind = behind, behind += at[p].steps;
+        for (int64_t p = segments - 1; p >= 0; p--) at[p].newer = newer, newer += at[p].steps;
         at += segments;
     }
     *count = drop_lost(deal, *out, n);

@@ -42,7 +42,7 @@ typedef struct cm_bytes {
     size_t size, capacity;
 } cm_bytes;
 void cm_bytes_free(cm_bytes *bytes);
-/* Space for `size` bytes behind those that are there; counts them. Errors: CM_ERR_MEMORY. */
+/* Space for `size` bytes after those that are there; counts them. Errors: CM_ERR_MEMORY. */
 cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) CM_MUST_USE;
 
 enum { CM_FRAME_FLOAT32, CM_FRAME_BYTES }; /* how a row's observation is stored */

@@ -113,7 +113,7 @@ static inline int32_t cm_open_slot(const cm_replay *replay, int environment, int
     return replay->ring + environment * replay->open_rows + row;
 }
 
-/* The slot `rows` behind `slot`, in the same episode. */
+/* The slot `rows` after `slot`, in the same episode. */
 static inline int32_t cm_slot_add(const cm_replay *replay, int32_t slot, int32_t rows) {
     int32_t sum = slot + rows;
     return slot < replay->ring && sum >= replay->ring ? sum - replay->ring : sum;
@@ -149,7 +149,7 @@ cm_status cm_observation_pack(const float *observation, size_t count, float unit
 /* ---- commit.c ---- */
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */
-/* Makes space for `steps` steps and the row behind them; the first slot of it. */
+/* Makes space for `steps` steps and the row after them; the first slot of it. */
 int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
 
 /* Makes the rows from `slot` on, filled by now, the newest segment: its saved fields and, for the first `known` steps,

@@ -1,4 +1,4 @@
-/* Priorities that wait for the next commit, in a checkpoint between two updates. Payload, behind a frame whose a is
+/* Priorities that wait for the next commit, in a checkpoint between two updates. Payload, after a frame whose a is
  * their number, in the order in which they came: place i32, priority f32. A place is that of a row: 1 for the newest of
  * the ring, 2 for the one before it; -1 for the first row of all lanes, -2 for the next one. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Policies as a replay keeps them: P numbers, or, where few entries are not 0 (cm_replay_config.entries = N), these
- * alone: N numbers of actions in ascending order, and behind them their N weights; entries that are none have weight 0.
+ * alone: N numbers of actions in ascending order, and after them their N weights; entries that are none have weight 0.
  */
 #ifndef CM_REPLAY_POLICY_H
 #define CM_REPLAY_POLICY_H

@@ -12,7 +12,7 @@ int32_t cm_slot_left(const cm_replay *replay, int32_t slot) {
     return t < episode->visible ? episode->committed - 1 - t : 0;
 }
 
-/* Rows from `slot` on that lie behind each other, at most `rows`. */
+/* Rows from `slot` on that lie after each other, at most `rows`. */
 static int32_t straight_rows(const cm_replay *replay, int32_t slot, int32_t rows) {
     if (slot >= replay->ring || rows <= replay->ring - slot) return rows;
     return replay->ring - slot;

@@ -1,4 +1,4 @@
-/* The state: all that changes. Payload, behind a frame whose a is the number of environments and whose b tells whether
+/* The state: all that changes. Payload, after a frame whose a is the number of environments and whose b tells whether
  * there are priorities:
  *
  *     ring rows, first row in use, rows in use i32; number of the oldest segment, of the next one, late updates u64

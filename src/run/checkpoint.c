@@ -23,7 +23,7 @@ struct cm_checkpoint_store {
     cm_comm *comm; /* borrowed, or `single` */
     cm_comm single;
     int64_t previous;     /* last one saved or loaded here; -1: none */
-    cm_manifest manifest; /* its files, owned; after saving, on ranks behind the first: those that the rank wrote */
+    cm_manifest manifest; /* its files, owned; after saving, on ranks after the first: those that the rank wrote */
 };
 
 /* What is not done for an error that changes nothing of what is saved. */

@@ -31,7 +31,7 @@ typedef struct cm_learning {
     double value_reach, reward_reach;                           /* largest absolute targets of this rank            */
     double policy_drift, policies_anew; /* of all ranks; the drift of one, NAN if there is none */
     double learning_rate;               /* of the last update */
-    double loss_scale, skipped_steps;   /* behind them; since the start of the run; NAN without loss scaling */
+    double loss_scale, skipped_steps;   /* after them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
 /* The updates of an iteration, which can be broken off between two of them and gone on with, by another process, too.

@@ -46,7 +46,7 @@ cm_status cm_manifest_read(cm_manifest *manifest, const cm_dir *directory) CM_MU
 cm_status cm_manifest_open(cm_manifest *manifest, const cm_dir *directory, const char *name, uint64_t most,
                            cm_source *out) CM_MUST_USE;
 
-/* The same, read whole into *data, a NUL behind it; the caller frees it. */
+/* The same, read whole into *data, a NUL after it; the caller frees it. */
 cm_status cm_manifest_fetch(cm_manifest *manifest, const cm_dir *directory, const char *name, uint64_t most,
                             char **data, size_t *size) CM_MUST_USE;
 

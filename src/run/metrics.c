@@ -208,7 +208,7 @@ bool cm_metrics_is_due(int64_t iteration, int64_t interval) {
     return iteration % (interval * stride) == 0;
 }
 
-/* No line goes behind a half one. */
+/* No line goes after a half one. */
 static cm_status mend_line(cm_metrics_file *file) {
     if (file->is_torn && ftruncate(file->file, file->bytes) != 0) return cm_file_fail(file->path, "remove half a line");
     file->is_torn = false;

@@ -55,14 +55,14 @@ size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size);
 void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *metrics);
 cm_status cm_metrics_get(const cm_json *object, cm_metrics *out) CM_MUST_USE;
 
-/* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. Where these do not
+/* The file. Open appends after its first `keep` bytes and drops what follows; keep < 0 keeps all. Where these do not
  * end with a line, or hold one of an iteration beyond `last`, it goes by the iterations instead: it keeps the whole
  * lines in front of the first that is beyond, and warns. */
 typedef struct cm_metrics_file {
     int file;            /* -1: closed */
     int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
     int64_t bytes;
-    bool is_torn;        /* half a line stands behind them, which could not be taken off */
+    bool is_torn;        /* half a line stands after them, which could not be taken off */
     char path[PATH_MAX]; /* for messages */
 } cm_metrics_file;
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep,

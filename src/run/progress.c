@@ -22,7 +22,7 @@
 #include "core/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
-enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind it; of a terminal with space for few */
+enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks after it; of a terminal with space for few */
 
 struct cm_progress {
     cm_progress_style style;
@@ -272,7 +272,7 @@ static void remember(cm_progress *p, double value) {
     p->history[p->known - 1] = value;
 }
 
-/* The line of the last iteration, if there was one, and behind it `tail`, which stays where the line is too narrow. */
+/* The line of the last iteration, if there was one, and after it `tail`, which stays where the line is too narrow. */
 static void show_tail(cm_progress *p, const char *tail, double now) {
     cm_progress_style style = p->style;
     const int columns = columns_of(p), width = (int)strlen(tail);
@@ -347,7 +347,7 @@ void cm_progress_watch(cm_progress *p) {
 
 /* ---- lines ---- */
 
-/* Where a line goes on: below what follows its label, or a little behind its start. */
+/* Where a line goes on: below what follows its label, or a little after its start. */
 static int indent_of(const char *text) {
     return strlen(text) > LABEL && text[0] != ' ' && strncmp(text + LABEL - 2, "  ", 2) == 0 ? LABEL : 4;
 }
@@ -359,7 +359,7 @@ static void write_wrapped(cm_progress *p, const char *text) {
     write_text(p, lines, strlen(lines));
 }
 
-/* A command that is too wide to stand behind what it is there for stands below that. */
+/* A command that is too wide to stand after what it is there for stands below that. */
 static void write_apart(cm_progress *p, char *text) {
     char *gap = strstr(text, "  ");
     if (!gap) gap = text + strlen(text);

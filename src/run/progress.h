@@ -37,14 +37,14 @@ void cm_progress_destroy(cm_progress *progress); /* clears the line; NULL is all
 /* Shows an iteration; `share` in [0, 1] of the run is done (for the time left). Allocates nothing. */
 void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double share);
 
-/* What goes on now is shown where no other line was for a second (on a terminal, behind the live line), or for an
+/* What goes on now is shown where no other line was for a second (on a terminal, after the live line), or for an
  * interval: at time `now` of the clock. cm_progress_watch calls this on a thread of its own until the display is
  * destroyed; without one, it is not called. Not with --json, nor if quiet. */
 void cm_progress_pulse(cm_progress *progress, double now);
 void cm_progress_watch(cm_progress *progress);
 
 /* A line for people: not with --json, not if quiet; always into the log's file, if one is open. No newline in it. On a
- * terminal one that is too wide goes on below itself: behind its label ("machine   ") if it has one, of at most 8
+ * terminal one that is too wide goes on below itself: after its label ("machine   ") if it has one, of at most 8
  * characters and blanks up to 10. */
 void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
@@ -58,7 +58,7 @@ bool cm_progress_is_narrow(const cm_progress *progress);
 void cm_progress_detail(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
 /* The same as `say` for a command that is there to be copied: it is not broken, but begins a line of its own if it is
- * too wide to stand behind what is in front of it and two blanks. */
+ * too wide to stand after what is in front of it and two blanks. */
 void cm_progress_offer(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */

@@ -104,7 +104,7 @@ cm_status cm_ranks_agree(cm_comm *comm, cm_status status) {
     return status;
 }
 
-/* The line of a text at `*at`, without blanks before it and a comma behind it; *at goes on to the next one. */
+/* The line of a text at `*at`, without blanks before it and a comma after it; *at goes on to the next one. */
 static void next_line(const char **at, char line[160]) {
     const char *begin = *at + strspn(*at, " "), *end = begin + strcspn(begin, "\n");
     *at = *end ? end + 1 : end;

@@ -40,7 +40,7 @@ typedef struct cm_run_request {
     bool resume;                     /* go on from its checkpoint */
     bool is_passing;                 /* its folder goes when it ends: no error says how to go on with it */
     int64_t checkpoint;              /* which one; CM_CHECKPOINT_LATEST */
-    bool overwrite;                  /* resuming: from a checkpoint that has later ones behind it */
+    bool overwrite;                  /* resuming: from a checkpoint that has later ones after it */
     bool drop_damaged;               /* resuming: go on without what is damaged, and say what that was */
     const char *init_from;           /* NULL, or a run whose weights a new run starts from */
     const char *replay_from;         /* NULL, or a run whose memory a new run starts with */

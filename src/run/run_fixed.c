@@ -1,4 +1,4 @@
-/* The keys that are fixed for a run, in its checkpoints: a config.json that was changed by hand behind them is found
+/* The keys that are fixed for a run, in its checkpoints: a config.json that was changed by hand after them is found
  * out. */
 #include <limits.h>
 #include <string.h>

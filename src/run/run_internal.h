@@ -117,7 +117,7 @@ uint64_t cm_run_memory_space(const cm_run *run);
  */
 cm_status cm_run_check_least_memory(const cm_run *run) CM_MUST_USE;
 cm_status cm_run_check_memory(const cm_run *run) CM_MUST_USE;
-/* What to do about a plan of which the part of this name takes most; about large pictures, behind an error. */
+/* What to do about a plan of which the part of this name takes most; about large pictures, after an error. */
 const char *cm_run_memory_advice(const cm_run *run, const char *most);
 cm_status cm_run_advise_of_pictures(const cm_run *run, cm_status status) CM_MUST_USE;
 /* Rows of a plan that takes `bytes` of `space`: a line each if that is more than half, else details. */

@@ -115,7 +115,7 @@ static cm_status find_sound(const cm_run *run, int64_t latest, int64_t *out) {
     return CM_OK;
 }
 
-/* A checkpoint with others behind it, which go with their lines of metrics as the run comes to them again. */
+/* A checkpoint with others after it, which go with their lines of metrics as the run comes to them again. */
 static cm_status check_later(const cm_run *run, const cm_run_request *request) {
     const int64_t latest = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST),
                   from = cm_checkpoint_find(run->store, request->checkpoint);

@@ -112,7 +112,7 @@ static void start_event(cm_run *run, bool resumed) {
     cm_progress_event(run->progress, "start", members);
 }
 
-/* Where a killed run goes on, and what it had done behind that. */
+/* Where a killed run goes on, and what it had done after that. */
 static void say_resumed(cm_run *run) {
     const int64_t updates = cm_trainer_updates(cm_run_trainer(run)), reached = run->metrics.cut_updates;
     char at[48] = "from the start", again[128] = "";

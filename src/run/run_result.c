@@ -73,7 +73,7 @@ static void format_value(const row *r, const void *at, char out[96]) {
     }
 }
 
-/* Behind what `out` has. */
+/* After what `out` has. */
 static void format_rows(const row *list, size_t count, const void *from, char *out, size_t size) {
     char value[96];
     for (size_t i = 0; i < count; i++) {

@@ -25,7 +25,7 @@ typedef struct cm_array_table {
 } cm_array_table;
 
 /* Rows for the network's parameters at `parameters`, then for its running statistics at `state` (NULL: none), each name
- * behind `prefix`. More calls append. A zeroed struct is an empty table. */
+ * after `prefix`. More calls append. A zeroed struct is an empty table. */
 cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, const char *prefix, float *parameters,
                              float *state) CM_MUST_USE;
 void cm_array_table_free(cm_array_table *table); /* leaves it empty */

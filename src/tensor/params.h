@@ -1,5 +1,5 @@
 /* The table of a network's named arrays: parameters (trained; one contiguous fp32 block, gradients and moments have the
- * same layout) and state (running statistics; a block of its own). Arrays lie one behind the other in table order. Each
+ * same layout) and state (running statistics; a block of its own). Arrays lie one after the other in table order. Each
  * begins on a multiple of CM_PARAM_ALIGN elements, since libraries read bias and weights 16 bytes at a time where they
  * may, in 16 bits, too; the gaps are 0 and stay so. Joined ones have none: neighbouring layers that read the same input
  * can be used as one merged layer. */
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* How an array starts (spec networks 0.1). fan_in is the product of a weight's dimensions behind the first. */
+/* How an array starts (spec networks 0.1). fan_in is the product of a weight's dimensions after the first. */
 typedef enum cm_init {
     CM_INIT_ZERO,
     CM_INIT_ONE,
@@ -30,7 +30,7 @@ typedef struct cm_param {
     size_t offset; /* elements from the start of its block */
     size_t count;  /* elements */
     bool state;    /* lies in the state block */
-    bool joined;   /* directly behind the row before it */
+    bool joined;   /* directly after the row before it */
     cm_init init;
     int fan_in;
 } cm_param;

@@ -1,6 +1,6 @@
 /* What a tensor is: a type, a shape and a borrowed address. No arithmetic lives here.
  *
- * Rows (the leading index) are `stride` elements apart, everything behind the leading index is contiguous. So a slice
+ * Rows (the leading index) are `stride` elements apart, everything after the leading index is contiguous. So a slice
  * of columns of a matrix is a tensor too (heads that share one merged layer read slices of its output).
  */
 #ifndef CM_TENSOR_TENSOR_H
@@ -38,7 +38,7 @@ static inline cm_tensor cm_tensor_2d(void *data, cm_dtype dtype, int rows, int c
 size_t cm_tensor_count(const cm_tensor *t); /* elements */
 int cm_tensor_row_size(const cm_tensor *t); /* product of dim[1..]: elements of one row (1 for a vector) */
 int cm_tensor_last(const cm_tensor *t);     /* dim[ndim - 1] */
-size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to behind the last element, gaps included */
+size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to after the last element, gaps included */
 bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b);
 bool cm_tensor_contiguous(const cm_tensor *t);
 void cm_tensor_describe(const cm_tensor *t, char out[64]); /* "float32 [64, 128]" */

@@ -182,7 +182,7 @@ static int stones(const float *seen) {
     return count;
 }
 
-/* The position behind the eighth move of tictactoe: the stones of the second player, who makes it, lie in plane 0,
+/* The position after the eighth move of tictactoe: the stones of the second player, who makes it, lie in plane 0,
  * those of the first in plane 1 of what was seen. */
 static void rebuild(const cm_env *env, const float *seen, int action, void *state) {
     cm_env_outcome outcome;

@@ -138,7 +138,7 @@ START_TEST(the_model_knows_legal_moves_ends_and_whose_reward_it_is) {
     ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &root, &action, &one, &out), CM_OK);
     ck_assert(reward[0] == 1.0f && discount[0] == 0.0f && value[0] == 0.0f);
     ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &one, &action, &two, &out), CM_OK);
-    ck_assert(reward[0] == 0.0f && discount[0] == 0.0f && value[0] == 0.0f); /* nothing behind the end */
+    ck_assert(reward[0] == 0.0f && discount[0] == 0.0f && value[0] == 0.0f); /* nothing after the end */
     action = 8;                                                              /* goes on, and the other player moves */
     ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &root, &action, &three, &out), CM_OK);
     ck_assert(reward[0] == 0.0f && discount[0] == -1.0f && value[0] != 0.0f);

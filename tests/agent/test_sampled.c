@@ -235,7 +235,7 @@ START_TEST(exact_rules_and_chance_draw_nothing) {
 }
 END_TEST
 
-/* Below the root, too: the state behind choice number k is that behind the action which was drawn as number k. */
+/* Below the root, too: the state after choice number k is that after the action which was drawn as number k. */
 START_TEST(a_choice_leads_where_its_action_leads) {
     cm_inference *drawn, *all;
     cm_stream *stream;

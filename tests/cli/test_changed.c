@@ -147,7 +147,7 @@ START_TEST(a_run_that_is_refused_leaves_no_folder_that_was_made_for_it) {
 }
 END_TEST
 
-/* As a kill leaves it: iterations behind the newest checkpoint are in the metrics alone. */
+/* As a kill leaves it: iterations after the newest checkpoint are in the metrics alone. */
 START_TEST(what_is_done_again_after_a_kill_is_said) {
     expect_ok("train --quiet --run back" SMALL);
     long long at = 0, count = 0, reached = 0, newest = 0;

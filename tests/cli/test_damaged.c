@@ -44,7 +44,7 @@ static void expect_ok(const char *arguments) {
 #define LOST  "; the steps of this run are not known\n"
 
 static const struct {
-    const char *name, *text, *says; /* behind the run's folder */
+    const char *name, *text, *says; /* after the run's folder */
 } cases[] = {
     {"config.json", "[1,2]", "config.json:1: must be an object, got an array" MEND},
     {"config.json", "{}", "config.json: env_name: missing" MEND},

@@ -90,7 +90,7 @@ START_TEST(hint_is_what_search_answers_for_the_position) {
     at = strstr(result.out, "the agent would play ");
     ck_assert_msg(at != NULL, "%s", result.out);
     ck_assert_int_eq(strncmp(at + strlen("the agent would play "), name, strlen(name)), 0);
-    /* line 1 + row of the picture below the prompt, behind the row's number and a blank: the star stands in the cell */
+    /* line 1 + row of the picture below the prompt, after the row's number and a blank: the star stands in the cell */
     const char *line = strstr(result.out, ": hint\n");
     for (int row = 0; row < name[1] - '0' + 2; row++) line = strchr(line, '\n') + 1;
     ck_assert_msg(line[3 + 2 * (name[0] - 'a')] == '*', "%s in %.80s", name, line);
@@ -209,7 +209,7 @@ END_TEST
 
 /* ---- in a terminal ---- */
 
-/* The widest line in columns: escape sequences have none, a line is overwritten behind a carriage return. */
+/* The widest line in columns: escape sequences have none, a line is overwritten after a carriage return. */
 static int widest_line(void) {
     int most = 0, width = 0;
     for (const char *c = result.out; *c; c++) {

@@ -284,7 +284,7 @@ START_TEST(of_thousands_of_actions_some_are_drawn) {
 END_TEST
 
 /* A Gymnasium whose only environment says what its constructor was given. */
-START_TEST(arguments_stand_behind_an_id) {
+START_TEST(arguments_stand_after_an_id) {
     static const char text[] = "class Grid:\n"
                                "    max_steps = 9\n"
                                "    def __init__(self, size, **more):\n"
@@ -319,7 +319,7 @@ int main(void) {
     tcase_add_checked_fixture(tcase, begin_all, cm_test_folder_remove);
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, an_environment_in_python_is_trained_watched_and_evaluated);
-    tcase_add_test(tcase, arguments_stand_behind_an_id);
+    tcase_add_test(tcase, arguments_stand_after_an_id);
     tcase_add_test(tcase, a_run_does_not_depend_on_threads);
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
     tcase_add_test(tcase, chance_of_the_process_depends_on_nothing_but_the_seed);

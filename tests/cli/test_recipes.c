@@ -199,7 +199,7 @@ START_TEST(a_run_keeps_what_its_recipe_said) {
 }
 END_TEST
 
-/* A path has a / in it or .json behind it; what stands here under a recipe's name is none. */
+/* A path has a / in it or .json after it; what stands here under a recipe's name is none. */
 START_TEST(files_are_told_from_names) {
     write_here("catch", "{\"Training\": {\"batch_size\": 16}}");
     write_here("catch.json", "{\"Training\": {\"batch_size\": 8}}");

@@ -18,7 +18,7 @@ static void expect_same_text(const char *a, const char *b) {
     ck_assert_str_eq(one, two);
 }
 
-/* Each on its share of the processors; its lines stand behind its name, and its run is that of its seed. */
+/* Each on its share of the processors; its lines stand after its name, and its run is that of its seed. */
 START_TEST(seeds_at_once_are_what_each_is_alone) {
     char line[512];
     expect_ok("train --seeds 3-5 --run many" SMALL);

@@ -27,7 +27,7 @@ START_TEST(states_of_environments_are_checked) {
 }
 END_TEST
 
-/* A number of many digits, in a shape that is said, had written behind the text that says it. */
+/* A number of many digits, in a shape that is said, had written after the text that says it. */
 START_TEST(counters_are_checked) {
     static const struct {
         const char *from, *to, *says;

@@ -48,7 +48,7 @@ typedef struct job {
 
 static void add_one(void *counter) { ++*(int *)counter; }
 
-/* A launch on a stream that begins behind what `stream` was given, and ends in front of what that is given next. */
+/* A launch on a stream that begins after what `stream` was given, and ends in front of what that is given next. */
 static cm_status branch(const job *j, int i) {
     cm_cuda_stream *side = &side_streams[i];
     CM_TRY(cm_cuda_event_record(&turn, &stream));

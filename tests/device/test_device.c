@@ -32,7 +32,7 @@ START_TEST(what_is_written_is_read_and_copied) {
 }
 END_TEST
 
-START_TEST(bytes_behind_the_end_are_refused) {
+START_TEST(bytes_after_the_end_are_refused) {
     cm_buffer a, b;
     char out[8];
     ck_assert(cm_buffer_create(&a, &cm_device_cpu, 64, "a test") == CM_OK);
@@ -51,7 +51,7 @@ int main(void) {
     TCase *tc = tcase_create("buffers");
     tcase_add_test(tc, a_buffer_is_zeroed_aligned_and_a_multiple_of_64_bytes);
     tcase_add_test(tc, what_is_written_is_read_and_copied);
-    tcase_add_test(tc, bytes_behind_the_end_are_refused);
+    tcase_add_test(tc, bytes_after_the_end_are_refused);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

@@ -224,7 +224,7 @@ START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
 }
 END_TEST
 
-/* The number behind "key": of a text of JSON. */
+/* The number after "key": of a text of JSON. */
 START_TEST(ranks_choose_the_same_defaults_for_a_task) {
     char path[PATH_MAX], text[16384];
     static const char toll[] = "class Toll:\n  actions, max_steps = 2, 400\n  def reset(s): return [0.0]\n"

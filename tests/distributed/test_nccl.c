@@ -16,7 +16,7 @@
 
 /* ---- the stand-in ---- */
 
-static char calls[512];    /* in their order, a blank behind each */
+static char calls[512];    /* in their order, a blank after each */
 static const char *refuse; /* the call that fails */
 static int state_now;      /* what NCCL has to tell of later */
 static cm_nccl_id sent;    /* by the last broadcast of rank 0 */
@@ -124,7 +124,7 @@ START_TEST(ranks_that_share_a_device_look_like_machines_of_their_own) {
 }
 END_TEST
 
-START_TEST(sums_and_gatherings_go_to_the_queue_behind_a_look_at_the_state) {
+START_TEST(sums_and_gatherings_go_to_the_queue_after_a_look_at_the_state) {
     float data[5];
     char mine[12], all[24];
     cm_comm comm;
@@ -216,7 +216,7 @@ static double distance(const float *a, const float *b, size_t count) {
     return apart == 0.0 ? 0.0 : sqrt(apart / norm);
 }
 
-/* Parameters stand first in the file, running statistics behind them and their average. */
+/* Parameters stand first in the file, running statistics after them and their average. */
 static void compare(const float *one, const float *two) {
     cm_network *network;
     ck_assert_int_eq(cm_network_create(&cm_rank_network, &network), CM_OK);
@@ -262,7 +262,7 @@ int main(int argc, char **argv) {
     tcase_add_checked_fixture(tc, begin_each, NULL);
     tcase_add_test(tc, all_ranks_join_by_the_id_of_rank_0);
     tcase_add_test(tc, ranks_that_share_a_device_look_like_machines_of_their_own);
-    tcase_add_test(tc, sums_and_gatherings_go_to_the_queue_behind_a_look_at_the_state);
+    tcase_add_test(tc, sums_and_gatherings_go_to_the_queue_after_a_look_at_the_state);
     tcase_add_test(tc, each_call_that_fails_gives_one_line_that_names_it);
     tcase_add_test(tc, what_goes_wrong_later_is_told_by_the_next_call_and_ends_what_waits);
     tcase_add_test(tc, without_the_library_one_line_says_what_to_install);

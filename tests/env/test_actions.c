@@ -224,7 +224,7 @@ START_TEST(actions_that_are_none_are_refused) {
     expect_refused("Tuple(Discrete(2), make)", "",
                    "actions of the kind function; must be Box, Discrete, MultiDiscrete");
     if (has_numpy("boxes that are none")) {
-        cm_env env; /* there is no place behind a picture */
+        cm_env env; /* there is no place after a picture */
         must_equal(cm_env_open(&env,
                                write_text("picture.py",
                                           ARRAYS "class E:\n  max_steps, action_space = 9, Box([0] * 25, [1] * 25)\n"

@@ -45,7 +45,7 @@ START_TEST(states_of_play_are_taken) {
 }
 END_TEST
 
-/* A state of each, and what a number of its bytes must not become. Offsets are those behind cm_env_common. */
+/* A state of each, and what a number of its bytes must not become. Offsets are those after cm_env_common. */
 enum { RULES = (int)sizeof(cm_env_common), CATCH_ROW = 0, CATCH_COLUMN = 4, CATCH_PADDLE = 8 };
 enum { STEPS = offsetof(cm_env_common, steps), ENDED = offsetof(cm_env_common, terminated) };
 enum { TRUNCATED = offsetof(cm_env_common, truncated), PENDING = offsetof(cm_env_common, pending) };

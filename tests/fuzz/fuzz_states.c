@@ -54,7 +54,7 @@ static void *allocate(size_t bytes) {
     return memory;
 }
 
-/* The states of several random games: a few steps behind each other, so that there are starts, middles and ends. */
+/* The states of several random games: a few steps after each other, so that there are starts, middles and ends. */
 static void reach(game *g) {
     const size_t size = g->env.spec.state_size;
     cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);

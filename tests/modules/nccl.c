@@ -12,7 +12,7 @@
 
 enum { PIECE = 1 << 18 /* bytes */ };
 
-/* In shared memory; a piece of each rank lies behind it. */
+/* In shared memory; a piece of each rank lies after it. */
 typedef struct shared {
     int is_ready; /* the barrier */
     pthread_barrier_t barrier;

@@ -389,7 +389,7 @@ START_TEST(a_layer_that_cannot_be_defined_leaves_no_variable_and_an_error) {
 }
 END_TEST
 
-START_TEST(parameter_names_are_unique_and_arrays_lie_aligned_behind_each_other) {
+START_TEST(parameter_names_are_unique_and_arrays_lie_aligned_one_after_another) {
     cm_network_config c = small();
     cm_network *network;
     ck_assert(cm_network_create(&c, &network) == CM_OK);
@@ -431,7 +431,7 @@ static void try_layer(cm_stream *stream, const cm_layer *layer) {
     cm_param_table_destroy(&table);
 }
 
-START_TEST(a_layer_takes_every_activation_behind_every_norm) {
+START_TEST(a_layer_takes_every_activation_after_every_norm) {
     cm_backend *ref;
     cm_stream *stream;
     ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
@@ -465,8 +465,8 @@ int main(void) {
     tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);
     tcase_add_test(tc, observations_of_rank_2_and_4_are_unsupported);
     tcase_add_test(tc, a_layer_that_cannot_be_defined_leaves_no_variable_and_an_error);
-    tcase_add_test(tc, a_layer_takes_every_activation_behind_every_norm);
-    tcase_add_test(tc, parameter_names_are_unique_and_arrays_lie_aligned_behind_each_other);
+    tcase_add_test(tc, a_layer_takes_every_activation_after_every_norm);
+    tcase_add_test(tc, parameter_names_are_unique_and_arrays_lie_aligned_one_after_another);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

@@ -127,7 +127,7 @@ bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i) {
  *     b[2]  row    member, from i = 1 on + 4                     column  group */
 enum { ROWS = 16, COLUMNS = 8, DEPTH = 16, D = 0, A = 4, B = 8, C = 10 };
 
-/* Zeros behind a depth of 8. */
+/* Zeros after a depth of 8. */
 typedef struct factors {
     double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
 } factors;

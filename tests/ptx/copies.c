@@ -1,4 +1,4 @@
-/* Copies from global into shared memory behind a thread's back, cp.async: bytes arrive when the thread waits for their
+/* Asynchronous copies from global into shared memory, cp.async: bytes arrive when the thread waits for their
  * group, or ends, and not before. What they are to lie on is nonsense until then, as either may be found there. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct copy {
     const ptx_instruction *at;
     unsigned char *to;
     const unsigned char *from;
-    int bytes, given; /* given: that are read; those behind them are 0 */
+    int bytes, given; /* given: that are read; those after them are 0 */
     uint32_t group;
     uint64_t arrival; /* in cycles of the profile */
 } copy;

@@ -138,7 +138,7 @@ static bool is_number(const reader *r, const draft *d, int which, int64_t least,
 }
 
 /* cp.async.ca or .cg of .shared.global, what the L2 cache may fetch or nothing; [to], [from], bytes, and how many of
- * them are read: behind these come zeros. */
+ * them are read: after these come zeros. */
 static void finish_copy(reader *r, draft *d) {
     const bool is_cg = ptx_is(d->part[2], "cg");
     const bool is_shared = ptx_is(d->part[3], "shared") || ptx_is(d->part[3], "shared::cta");

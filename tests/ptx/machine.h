@@ -25,7 +25,7 @@ typedef union ptx_value {
 
 typedef enum ptx_base { PTX_REGISTERS, PTX_CONSTANTS, PTX_SPECIAL, PTX_BASES } ptx_base;
 enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_ASKED, PTX_SPECIALS };
-/* PTX_ASKED has no name: where the memory begins that a launch asks for, behind the entry's own. */
+/* PTX_ASKED has no name: where the memory begins that a launch asks for, after the entry's own. */
 
 /* at: of the first lane's; the lanes of a warp have theirs side by side, but for constants, of which there is one. */
 typedef struct ptx_operand {
@@ -101,7 +101,7 @@ typedef struct thread {
     ptx_frame frames[PTX_DEPTH];
     unsigned char *local;    /* [local_bytes] between guards */
     uint32_t seen[PTX_WARP]; /* the clocks of its warp's threads up to which all accesses come before its own */
-    uint16_t fences;         /* between what it wrote and what reads behind threads' backs, modulo 2^16 */
+    uint16_t fences;         /* between what it wrote and what reads after threads' backs, modulo 2^16 */
     uint16_t known_fences;   /* at the last barrier: those that the threads it met know of */
 } thread;
 
@@ -169,7 +169,7 @@ static inline const ptx_value *ptx_lanes_of(const ptx_group *g, const ptx_instru
     return space;
 }
 
-/* Runs the threads of a warp, `first` of the block and those behind it, until each is at a barrier, or at its end:
+/* Runs the threads of a warp, `first` of the block and those after it, until each is at a barrier, or at its end:
  * false if there was none to run. */
 bool ptx_run_warp(block *b, int first);
 
@@ -204,7 +204,7 @@ void ptx_prefetch(thread *t, const ptx_instruction *i);
 void ptx_to_generic(thread *t, const ptx_instruction *i);
 void ptx_from_generic(thread *t, const ptx_instruction *i);
 
-/* ---- copies behind a thread's back (copies.c) ---- */
+/* ---- copies after a thread's back (copies.c) ---- */
 
 struct ptx_copies *ptx_copies_open(int threads); /* NULL: no memory */
 void ptx_copies_close(struct ptx_copies *copies, int threads);

@@ -24,7 +24,7 @@ typedef struct link {
 } link;
 
 /* How far a thread is. From one jump to the next, or to a barrier, instructions are in the order that is best for them;
- * accesses stay behind the writes before them, and writes behind accesses. */
+ * accesses stay behind the writes before them, and writes after accesses. */
 typedef struct pace {
     uint64_t clock;             /* all so far are issued */
     uint64_t first, count;      /* when the straight run began, its instructions */
@@ -213,7 +213,7 @@ void ptx_profile_access(thread *t, const ptx_instruction *i, uint64_t address, p
     if (!ptx_requests_add(p->requests, &key, t->index % PTX_WARP, address)) ptx_fail(t, "no memory for the profile");
 }
 
-/* ---- what goes on behind a thread's back ---- */
+/* ---- asynchronous work ---- */
 
 uint64_t ptx_profile_copy(thread *t) { return t->block->profile->of[t->index].at + LATENCY_GLOBAL; }
 

@@ -16,7 +16,7 @@
  *     of memory that was written without a fence.proxy.async ahead of a barrier
  *     a division of integers by 0, more threads than .maxntid, an instruction that is not known here
  *
- * What goes on behind a thread's back is as late as it may be. Bytes that cp.async copies arrive when the thread waits
+ * Asynchronous work is as late as it may be. Bytes that cp.async copies arrive when the thread waits
  * for their group, or ends; until then NaN is where they will lie. A wgmma.mma_async reads its factors, and adds to its
  * sums, when its group is waited for: sums are as they were until then, and factors as they have become. Both factors
  * are in shared memory, K-major and not swizzled, of bf16 or f16; sums are of f32. To races they count as read by the

@@ -51,7 +51,7 @@ typedef struct reader {
     forward *forwards;
     int forwards_n;
     int source, line; /* of the last .loc */
-    uint32_t used;    /* of the last .pragma used_bytes_mask, for the load behind it; 0: none */
+    uint32_t used;    /* of the last .pragma used_bytes_mask, for the load after it; 0: none */
 } reader;
 
 #define PTX_FAIL(r, ...) ptx_text_fail(&(r)->text, (r)->text.next.line, __VA_ARGS__)

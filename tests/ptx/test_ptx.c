@@ -397,7 +397,7 @@ static ptx_cost cost_of(const char *body, int threads) {
 
 static uint64_t cycles_of(const char *body) { return cost_of(body, WARP).cycles - cost_of("", WARP).cycles; }
 
-/* Every lane reads what lies `stride` bytes behind what its neighbour reads. */
+/* Every lane reads what lies `stride` bytes after what its neighbour reads. */
 static ptx_cost reading(const char *space, int stride) {
     char body[TEXT];
     snprintf(body, sizeof body,

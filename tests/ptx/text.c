@@ -18,7 +18,7 @@ void ptx_text_fail(ptx_text *text, int line, const char *format, ...) {
 
 static bool is_of_word(char c) { return isalnum((unsigned char)c) || (c && strchr("_.$%", c)); }
 
-/* As in shared::cta, behind no blank. */
+/* As in shared::cta, after no blank. */
 static bool is_of_scope(const char *at) { return at[0] == ':' && at[1] == ':' && is_of_word(at[2]); }
 
 static void skip_blanks(ptx_text *text) {

@@ -12,7 +12,7 @@ typedef struct ptx_token {
 } ptx_token;
 
 typedef struct ptx_text {
-    const char *at; /* behind the token that is next */
+    const char *at; /* after the token that is next */
     int line;
     ptx_token next;
     jmp_buf stop;

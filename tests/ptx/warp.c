@@ -13,7 +13,7 @@ uint64_t ptx_steps;
 
 void ptx_branch(thread *t, const ptx_instruction *i) { t->pc = i->target; }
 
-/* The arguments are the operands behind the result. */
+/* The arguments are the operands after the result. */
 void ptx_call(thread *t, const ptx_instruction *i) {
     const ptx_function *callee = i->function;
     ptx_value *above = t->base[PTX_REGISTERS] + (size_t)t->function->registers * PTX_WARP;
@@ -52,7 +52,7 @@ typedef struct way {
     uint32_t all; /* of the lanes: g.mask has those of them that run an instruction */
 } way;
 
-static bool is_behind(const thread *a, const thread *b) {
+static bool is_after(const thread *a, const thread *b) {
     return a->depth != b->depth ? a->depth > b->depth : a->pc < b->pc;
 }
 
@@ -65,7 +65,7 @@ static bool has_same_frame(const thread *a, int lane_a, const thread *b, int lan
 static bool find_way(thread *all, int width, way *w) {
     int leader = -1;
     for (int k = 0; k < width; k++)
-        if (all[k].state == PTX_RUNS && (leader < 0 || is_behind(&all[k], &all[leader]))) leader = k;
+        if (all[k].state == PTX_RUNS && (leader < 0 || is_after(&all[k], &all[leader]))) leader = k;
     if (leader < 0) return false;
     const thread *of = &all[leader];
     *w = (way){.g.all = all, .function = of->function, .pc = of->pc, .next = INT_MAX};

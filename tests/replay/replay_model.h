@@ -26,7 +26,7 @@ typedef struct model_step {
 typedef struct model_segment {
     int environment, first, steps;
     bool terminated, cut;
-    float observation[3], root_value; /* of the position behind it */
+    float observation[3], root_value; /* of the position after it */
     uint8_t to_play;
 } model_segment;
 

@@ -61,7 +61,7 @@ static void close_shards(shards *s) {
     for (int i = 0; i < s->count; i++) cm_replay_destroy(s->replay[i]);
 }
 
-/* Whether the episode of an environment ends behind step `time`. Without a limit on episodes there are longer ones than
+/* Whether the episode of an environment ends after step `time`. Without a limit on episodes there are longer ones than
  * a segment. */
 static bool ends(const shards *s, int environment, int time) {
     cm_rng rng = cm_rng_init(cm_key_make(7, CM_RNG_TEST, (uint64_t)environment), (uint64_t)time);

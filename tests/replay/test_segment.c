@@ -477,7 +477,7 @@ START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
     seal(file);
     refuse(&files, "the state says");
     *steps = old;
-    /* Behind the observations, policies and legal masks of its rows: reward, root value, action, index, player, flags.
+    /* After the observations, policies and legal masks of its rows: reward, root value, action, index, player, flags.
      */
     unsigned char *row = steps + 4 + (old + 1) * (3 * 4 + 5 * 4 + 1);
     row[8] = 5;
@@ -491,7 +491,7 @@ START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
 }
 END_TEST
 
-/* Behind the number of its steps the observations of a segment are first; those of an open episode, behind its three
+/* After the number of its steps the observations of a segment are first; those of an open episode, after its three
  * numbers. */
 START_TEST(sealed_observations_that_are_not_finite_are_named) {
     const float wrong = _i ? INFINITY : NAN;

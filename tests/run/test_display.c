@@ -123,7 +123,7 @@ static void capture(const cm_progress_style *style, char *out, size_t size) {
     close(ends[0]);
 }
 
-/* A display, an iteration if `has_one`, and pulses half a second and 1.1 s behind that: what these write. */
+/* A display, an iteration if `has_one`, and pulses half a second and 1.1 s after that: what these write. */
 static void capture_pulses(const cm_progress_style *style, bool has_one, char *out, size_t size) {
     int ends[2];
     char rest[1024];

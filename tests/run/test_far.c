@@ -232,7 +232,7 @@ START_TEST(a_number_that_is_not_finite_is_that_of_the_same_update_and_batch) {
     fail_to_train("cuda", settings[_i], far, sizeof far, &other, &same);
     ck_assert_str_eq(near, far);
     ck_assert_int_eq(sscanf(near, "update %d: ", &update), 1);
-    ck_assert_int_ne(update % 9, 8); /* there was a batch behind it in its iteration */
+    ck_assert_int_ne(update % 9, 8); /* there was a batch after it in its iteration */
     ck_assert_uint_eq(size, same);
     ck_assert_mem_eq(one, other, size);
     free(one);

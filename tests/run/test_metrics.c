@@ -235,7 +235,7 @@ START_TEST(full_disk_is_an_error_not_a_half_line) {
 }
 END_TEST
 
-START_TEST(no_line_goes_behind_half_of_one_that_could_not_be_taken_off) {
+START_TEST(no_line_goes_after_half_of_one_that_could_not_be_taken_off) {
     cm_metrics_file file;
     cm_metrics m = sample(2), *rows;
     int count;
@@ -272,6 +272,6 @@ int main(void) {
     tcase_add_test(tests, of_a_long_file_so_many_rows_are_kept);
     tcase_add_test(tests, a_line_of_a_megabyte_is_a_damaged_one);
     tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
-    tcase_add_test(tests, no_line_goes_behind_half_of_one_that_could_not_be_taken_off);
+    tcase_add_test(tests, no_line_goes_after_half_of_one_that_could_not_be_taken_off);
     return cm_test_main(suite);
 }

@@ -87,7 +87,7 @@ START_TEST(every_truncation_is_an_error) {
     cm_array into[2] = {{"b.weight", 2, {2, 3}, w}, {"a.bias", 1, {2}, c}};
     size_t whole = b.size;
     for (size_t size = 0; size < whole; size++) {
-        unsigned char *exact = malloc(size + 1); /* so that a sanitizer sees a read behind the end */
+        unsigned char *exact = malloc(size + 1); /* so that a sanitizer sees a read after the end */
         memcpy(exact, b.bytes, size);
         ck_assert_int_eq(load("f", exact, size, into, 2), CM_ERR_INPUT);
         free(exact);

@@ -64,7 +64,7 @@ START_TEST(threads_and_a_break_change_no_bit) {
 }
 END_TEST
 
-/* Each step of CartPole pays 1, so with a horizon of 2 the prefixes are 1, 2, 1, 2 but behind an end; a head that
+/* Each step of CartPole pays 1, so with a horizon of 2 the prefixes are 1, 2, 1, 2 but after an end; a head that
  * begins with 0 and does not learn misses them by (1 + 4 + 1 + 4) / 4 in the mean of squares, and rewards by 1. */
 START_TEST(the_sums_of_the_rewards_are_the_targets) {
     char path[160];

@@ -37,7 +37,7 @@ static void release(const cm_device *device, void *block, size_t bytes) {
     cm_device_cpu.free(&cm_device_cpu, near_of(block), bytes);
 }
 
-/* As a GPU's: behind all that was given to any stream. */
+/* As a GPU's: after all that was given to any stream. */
 static cm_status copy_far(const cm_device *device, void *to, const void *from, size_t bytes) {
     (void)device;
     __atomic_fetch_add(&cm_far_state.stops, 1, __ATOMIC_RELAXED);
@@ -178,7 +178,7 @@ static void close_queue(queue *l) {
 }
 
 static void stream_close(cm_stream *stream) {
-    (void)finish_all(); /* others may be behind it */
+    (void)finish_all(); /* others may be after it */
     close_queue(stream->state);
 }
 
@@ -276,7 +276,7 @@ static cm_status run_far(cm_stream *stream, const cm_call *call) {
     return give_queue(stream->state, &(work){.call = *call});
 }
 
-static cm_status put_behind(queue *l, queue *other) {
+static cm_status put_after(queue *l, queue *other) {
     pthread_mutex_lock(&turn);
     const size_t until = other->given;
     pthread_mutex_unlock(&turn);
@@ -285,13 +285,13 @@ static cm_status put_behind(queue *l, queue *other) {
 
 static cm_status run_in_queue(queue *l, const cm_call *call) {
     queue *on = call->branch ? l->side[call->branch - 1] : l;
-    if (on != l) CM_TRY(put_behind(on, l));
+    if (on != l) CM_TRY(put_after(on, l));
     return give_queue(on, &(work){.call = *call});
 }
 
 static cm_status join_queues(queue *l) {
     for (int i = 0; i < CM_CALL_BRANCHES; i++)
-        if (l->side[i]) CM_TRY(put_behind(l, l->side[i]));
+        if (l->side[i]) CM_TRY(put_after(l, l->side[i]));
     return CM_OK;
 }
 

@@ -24,7 +24,7 @@ typedef struct cm_far {
     size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
     size_t changes;     /* plays of a pass whose addresses have changed since the last, the first one included */
     size_t stops;       /* copies by the device's own functions, for which all streams are waited for */
-    size_t follows;     /* streams that were put behind another */
+    size_t follows;     /* streams that were put after another */
     size_t pinned;      /* bytes of the host's memory that are pinned */
     /* in the order in which the host did it: > a push, p the play of a pass, < a pull, = a read, . a wait for an event
      */

@@ -166,7 +166,7 @@ cm_inference *infer_bench_make(infer_bench *b, bool on_ref, int rows, cm_dtype c
     return made;
 }
 
-/* States of the root lie in slots 0 .. rows - 1, those of a step behind them. */
+/* States of the root lie in slots 0 .. rows - 1, those of a step after them. */
 void infer_bench_fill(const infer_bench *b, cm_inference *inference, int step) {
     const cm_inference_arrays *a = cm_inference_get(inference);
     const cm_network_config *c = cm_network_get_config(b->network.network);

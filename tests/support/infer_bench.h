@@ -10,7 +10,7 @@ enum { INFER_NETWORKS = 6, INFER_ALL = 11, INFER_STEPS = 4, INFER_CODES = 3 };
 
 /* Networks whose operations all work row by row: of families mlp and cumind, with each norm and encoding, with atoms
  * and scalars, with and without chance, of widths that are multiples of nothing. Those from INFER_NETWORKS on have
- * value prefixes, whose LSTM is an operation of many rows; a step of INFER_STEPS lies behind a horizon. Of the last
+ * value prefixes, whose LSTM is an operation of many rows; a step of INFER_STEPS lies after a horizon. Of the last
  * two one makes pictures smaller, one has residual towers. */
 cm_network_config infer_network(int index);
 enum {

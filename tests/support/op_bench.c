@@ -328,7 +328,7 @@ void op_bench_scale_losses(op_bench *b) {
     }
 }
 
-/* Of numbers that begin `shift` floats behind a multiple of 16 bytes, that at `at` is not finite; < 0: all are. */
+/* Of numbers that begin `shift` floats after a multiple of 16 bytes, that at `at` is not finite; < 0: all are. */
 static void find_flaw(op_bench *b, int shift, int at) {
     static op_run run;
     op_place place;

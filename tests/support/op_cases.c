@@ -246,7 +246,7 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
     }
 }
 
-/* Loss scaling behind some steps: with attr.growth 4 the next one doubles it. */
+/* Loss scaling after some steps: with attr.growth 4 the next one doubles it. */
 static void fill_scaling(const cm_tensor *t) {
     static const float state[CM_SCALING_NUMBERS] = {8.0f, 3.0f, 19.0f, 2.0f, 0.75f, 0.02f};
     memcpy(t->data, state, sizeof state);

@@ -202,7 +202,7 @@ static void become_in_terminal(const char *where, const char *arguments, int col
     become(arguments);
 }
 
-/* Types the next line of *input, or ctrl-D behind the last. */
+/* Types the next line of *input, or ctrl-D after the last. */
 static void type_line(int terminal, const char **input) {
     size_t length = strcspn(*input, "\n");
     bool has_end = (*input)[length] == '\n', is_control = length == 1 && **input < ' ';

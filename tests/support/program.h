@@ -22,7 +22,7 @@ void cm_program_run(const char *where, const char *arguments, cm_output *result)
 void cm_program_run_with(const char *where, const char *arguments, const char *input, cm_output *result);
 
 /* The same in a terminal of 24 rows and `columns` columns, with UTF-8 and colours. A line of `input` is typed each time
- * the program waits behind a prompt (": "); then ctrl-D. A line that is one control character is typed without its end.
+ * the program waits after a prompt (": "); then ctrl-D. A line that is one control character is typed without its end.
  * result->out is all that the terminal got, what was typed included; err is empty. */
 void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
                              cm_output *result);

@@ -9,7 +9,7 @@ enum { CM_TEST_UPDATE_KINDS = 9, CM_TEST_UPDATE_ROWS = 6 };
 /* Kind 0..CM_TEST_UPDATE_KINDS - 1 of a network and its losses; 0 is an MLP, 7 a wide one. */
 void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o);
 
-/* The parameters behind `updates` updates on one batch of CM_TEST_UPDATE_ROWS rows, unrolled three steps; *count of
+/* The parameters after `updates` updates on one batch of CM_TEST_UPDATE_ROWS rows, unrolled three steps; *count of
  * them, freed by the caller. Fails the test if one fails. */
 float *cm_test_updates(cm_backend *backend, int kind, cm_dtype compute, int updates, size_t *count);
 

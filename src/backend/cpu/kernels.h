@@ -15,7 +15,7 @@ static inline int cm_padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PA
 /* c[m, n] = act(a b + bias + rows), or c += that.
  *
  * b lies in panels of 16 columns: element (k, j) at b[j/16 * b_panel + k * b_step + j%16]. A product of rows reads a[m,
- * k] and whole panels (columns behind n hold anything finite or not); a product across rows reads a as a[k, m] and of b
+ * k] and whole panels (columns after n hold anything finite or not); a product across rows reads a as a[k, m] and of b
  * only the columns below n_load. In bfloat16 an element of a or b is a pair of them, and k counts pairs. */
 typedef struct cm_gemm {
     int m, n, k;
@@ -34,7 +34,7 @@ typedef struct cm_gemm {
 } cm_gemm;
 
 /* Transforms of tiles for winograd.h, for all channels of a tile; element k of a transformed tile (line k/4, column
- * k%4) stands `stride` floats behind element k-1. */
+ * k%4) stands `stride` floats after element k-1. */
 typedef struct cm_winograd_kernels {
     void (*input)(float *v, size_t stride, const float *const d[16], int channels); /* v = B^T d B */
     /* y = or += act(A^T m A + bias); bias NULL: none. */

@@ -52,7 +52,7 @@ cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out
     return cm_cpu_reserve(stream, used);
 }
 
-/* Rows of n floats behind each other from a matrix [rows, n]. */
+/* Rows of n floats after each other from a matrix [rows, n]. */
 static void copy_rows(float *to, const cm_tensor *from) {
     const size_t n = (size_t)from->dim[1];
     for (int r = 0; r < from->dim[0]; r++)

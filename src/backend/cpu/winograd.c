@@ -99,7 +99,7 @@ static cm_status fill_backward(const cm_pack *p, void *out) {
 static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm_pack **out) {
     int in = weight->dim[3], rows = weight->dim[0];
     size_t floats = PLACES * (backward ? (size_t)cm_padded(in) * rows : (size_t)cm_padded(rows) * in);
-    float *u = NULL; /* zero behind the last channel */
+    float *u = NULL; /* zero after the last channel */
     CM_TRY(cm_alloc(&u, PLACES * (backward ? (size_t)cm_padded(in) : (size_t)CM_GEMM_PANEL * in), sizeof *u,
                     "transformed weights"));
     cm_pack wanted = {.layout = backward ? CM_PACK_WINOGRAD_BACKWARD : CM_PACK_WINOGRAD,

@@ -61,7 +61,7 @@ cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
-/* One behind the other, in y. The row ends as that of the norm. */
+/* One after the other, in y. The row ends as that of the norm. */
 cm_status cm_ref_conv2d_norm(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = CM_ARG(call, conv2d_norm, y), *scale = CM_ARG(call, conv2d_norm, scale);
     cm_call conv = {.op = CM_OP_conv2d,

@@ -1,11 +1,11 @@
-/* dense and its gradient. The encoding of an action is a row of E more inputs behind x: onehot (a one in column action)
+/* dense and its gradient. The encoding of an action is a row of E more inputs after x: onehot (a one in column action)
  * or scaled (one column, action / actions). */
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 
 /* The one column of the encoding that is not zero, and what stands in it. */
 typedef struct encoded {
-    int column; /* behind the columns of x; -1 without an action */
+    int column; /* after the columns of x; -1 without an action */
     double value;
 } encoded;
 
@@ -59,7 +59,7 @@ static void dense_dx(const cm_call *call) {
     }
 }
 
-/* dweight[o, i] = sum over b of dy[b, o] input[b, i]; the columns behind x are the encoding's. */
+/* dweight[o, i] = sum over b of dy[b, o] input[b, i]; the columns after x are the encoding's. */
 static void dense_dweight(const cm_call *call) {
     const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *x = CM_ARG(call, dense_backward, x), *action = CM_ARG(call, dense_backward, action);

@@ -56,7 +56,7 @@ cm_status cm_ref_lstm(cm_stream *stream, const cm_call *call) {
 
 /* ---- backward ---- */
 
-/* Of one sample: gradients that arrive at h and c from the step behind, and at the gates of this one. */
+/* Of one sample: gradients that arrive at h and c from the step after, and at the gates of this one. */
 typedef struct carried {
     double dh[CM_LSTM_HIDDEN_MAX], dc[CM_LSTM_HIDDEN_MAX];
     float dgate[CM_LSTM_GATES * CM_LSTM_HIDDEN_MAX];

@@ -41,7 +41,7 @@ enum { CM_NO_VAR = -1 };
 cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) CM_MUST_USE;
 void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that play it */
 
-/* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms behind
+/* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms after
  * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
  * half); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
 cm_status cm_tape_half_planes(cm_tape *tape) CM_MUST_USE;
@@ -57,7 +57,7 @@ void cm_tape_half_copies(cm_tape *tape);
 /* On a tape that trains calls are spread over `branches` >= 0 branches (cm_call.branch; those of the class): of the
  * forward pass the last layers of heads, each head with its loss, of which the last and every (branches + 1)th stay in
  * order; of the backward pass those that make gradients of parameters of dense layers, layer norms and embeddings,
- * which nothing behind them waits for. A call that makes the gradient at its input, too, becomes two. All numbers stay
+ * which nothing after them waits for. A call that makes the gradient at its input, too, becomes two. All numbers stay
  * as they are. Before cm_tape_finish. */
 void cm_tape_use_branches(cm_tape *tape, int branches);
 
@@ -80,7 +80,7 @@ double cm_tape_flops(const cm_tape *tape);
 cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim); /* at the next place of INPUT */
 cm_var cm_tape_pool(cm_tape *tape, int slots, int width);                      /* the whole POOL block [slots, width] */
 cm_var cm_tape_param(cm_tape *tape, const cm_param *param);                    /* in PARAMETER or STATE */
-/* Rows of `first` and of the `count - 1` parameters behind it as one [sum of rows, ...]; they must be neighbours. */
+/* Rows of `first` and of the `count - 1` parameters after it as one [sum of rows, ...]; they must be neighbours. */
 cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count);
 /* x without a gradient, a coefficient of losses, times the loss scale in SCALING. */
 cm_var cm_tape_loss_scaled(cm_tape *tape, cm_var x);
@@ -100,7 +100,7 @@ cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows); /* a contiguous 
 /* [B, P] of a policy of this form -> [B D, n], a row of each number; x itself where D is 1. */
 cm_var cm_tape_each_number(cm_tape *tape, cm_var x, cm_policy_form form);
 /* Variables that have their memory to themselves, [rows, ...] of one kind each, as one [sum of rows, ...]: they lie
- * behind each other from now on and are rows of it. What reads the whole is recorded behind all that reads a part, or
+ * after each other from now on and are rows of it. What reads the whole is recorded after all that reads a part, or
  * no call that wants a gradient reads it. */
 enum { CM_TAPE_PARTS = 128 };
 cm_var cm_tape_stack(cm_tape *tape, const cm_var *parts, int count);
@@ -184,7 +184,7 @@ cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var seed,
 /* What choice [B] int32 of such a memory means. */
 typedef struct cm_sampled_vars {
     cm_var action; /* [B] int32 */
-    cm_var seed;   /* [B, 2] of the node behind it */
+    cm_var seed;   /* [B, 2] of the node after it */
 } cm_sampled_vars;
 cm_sampled_vars cm_tape_sampled_action(cm_tape *tape, cm_var memory, cm_var choice);
 

@@ -2,7 +2,7 @@
  *
  *   while a network's code records      tape.c          variables and views; the first error
  *                                       tape_ops.c      forward calls
- *                                       tape_memory.c   variables that are laid behind each other (cm_tape_stack)
+ *                                       tape_memory.c   variables that are laid after each other (cm_tape_stack)
  *   of an inference in 16 bits          tape_planes.c   planes of that type
  *                                       tape_join.c     convolution and norm are one call
  *   cm_tape_finish, in this order
@@ -11,7 +11,7 @@
  *     of every tape                     tape_memory.c   where variables lie in WORK
  *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits next to what layers read
  *     of one whose backend has branches    tape_branches.c    calls that run concurrently with what follows them
- *   behind it, any number of times      pass.c          prepared calls with addresses, played
+ *   after it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
  *
  * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: planes round,
@@ -78,7 +78,7 @@ bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t s
 cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient);
 cm_var cm_tape_new_like(cm_tape *tape,
                         cm_var x); /* WORK, float32, shape of x, gradient if x or the tape's parameters have one */
-/* `shape`, which begins `offset` bytes behind the first of x, without gradient; CM_NO_VAR of CM_NO_VAR. */
+/* `shape`, which begins `offset` bytes after the first of x, without gradient; CM_NO_VAR of CM_NO_VAR. */
 cm_var cm_tape_alias(cm_tape *tape, cm_var x, const cm_tensor *shape, size_t offset);
 cm_var cm_tape_root(const cm_tape *tape, cm_var x); /* who keeps the books for x: whole views share their base's */
 cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice);
@@ -96,7 +96,7 @@ bool cm_tape_inside(const cm_tape_var *part, const cm_tape_var *whole);
 /* True if gradients are recorded and x has one. */
 bool cm_tape_wants(const cm_tape *tape, cm_var x);
 
-/* Lays `count` >= 1 variables of one row size behind each other, those that have a place of their own in memory that
+/* Lays `count` >= 1 variables of one row size after each other, those that have a place of their own in memory that
  * is made for them. The variable of all their rows, without gradient; CM_NO_VAR if they lie elsewhere or an error was
  * kept. */
 cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);

@@ -1,4 +1,4 @@
-/* A convolution and the constant norm behind it as one call, on tapes that do not train; the end of such a tape. */
+/* A convolution and the constant norm after it as one call, on tapes that do not train; the end of such a tape. */
 #include <string.h>
 
 #include "backend/tape/tape_internal.h"

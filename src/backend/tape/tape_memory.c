@@ -1,8 +1,8 @@
-/* Where the variables of WORK lie: known when all are, so that some can be laid behind each other. */
+/* Where the variables of WORK lie: known when all are, so that some can be laid after each other. */
 #include "backend/tape/tape_internal.h"
 #include "core/arena.h"
 
-/* The variable whose own memory x lies in, and how many bytes behind its begin. Elsewhere than in WORK: x's block. */
+/* The variable whose own memory x lies in, and how many bytes after its begin. Elsewhere than in WORK: x's block. */
 typedef struct position {
     cm_memory memory;
     cm_var owner;

@@ -1,7 +1,7 @@
 /* Gradients of parameters that several calls share, such as those of dynamics, which every unrolled step calls.
  *
  * Recorded call by call, each would read the parameter's gradient and add the products of its own rows. Instead the
- * rows of all calls are laid behind each other, and one call where the last of them stands makes it from all. The
+ * rows of all calls are laid after each other, and one call where the last of them stands makes it from all. The
  * calls keep what follows from row to row: the gradients at their inputs. On a backend with branches a single call is
  * taken apart in the same way, as only the gradient at its input is waited for.
  *

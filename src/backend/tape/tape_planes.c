@@ -1,4 +1,4 @@
-/* Planes of 16 bits, on tapes that do not train: what only convolutions and the constant norms behind them see. */
+/* Planes of 16 bits, on tapes that do not train: what only convolutions and the constant norms after them see. */
 #include <stdlib.h>
 
 #include "backend/tape/tape_internal.h"

@@ -85,7 +85,7 @@ static bool parse_line(cm_autotune_cache *c, const char *line, size_t length, cm
     return true;
 }
 
-/* The line at *at, without its end, and *at behind it; NULL if no whole line is left. */
+/* The line at *at, without its end, and *at after it; NULL if no whole line is left. */
 static const char *next_line(const char **at, const char *end, size_t *length) {
     const char *line = *at, *stop = memchr(line, '\n', (size_t)(end - line));
     if (!stop) return NULL;

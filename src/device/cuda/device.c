@@ -76,7 +76,7 @@ static void release(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_capture_unlock(device);
 }
 
-/* Begins a copy that is ordered behind all that runs on the device. */
+/* Begins a copy that is ordered after all that runs on the device. */
 static cm_status begin_copy(cm_cuda_device *device, const char *what) {
     CM_TRY(cm_cuda_capture_lock(device, what));
     int result = device->driver->context_wait();
@@ -170,7 +170,7 @@ static cm_status init_lock(pthread_mutex_t *lock) {
     return failed ? cm_fail(CM_ERR_MEMORY, "a GPU: no memory for a lock") : CM_OK;
 }
 
-/* What the process takes of the GPU besides our blocks can only be seen as free memory before and behind. */
+/* What the process takes of the GPU besides our blocks can only be seen as free memory before and after. */
 static cm_status open_context(cm_cuda_device *device) {
     size_t available = 0, total = 0;
     CM_CU_TRY(device, "opening the GPU", context_retain(&device->context, device->handle));

@@ -173,7 +173,7 @@ static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const f
 }
 #endif
 
-/* Copies behind a lane's back, from compute capability 8.0 on. */
+/* Asynchronous copies, from compute capability 8.0 on. */
 static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
     (void)lanes;
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800

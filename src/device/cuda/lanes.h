@@ -13,7 +13,7 @@
  * warp by warp (cm_lanes_part), each warp as often as it likes.
  *
  * Memory. Between two barriers lanes run in any order, also those of a warp. So what one lane writes another may read,
- * or write, only behind a barrier, and what one lane has read another may write only behind a barrier: the functions
+ * or write, only after a barrier, and what one lane has read another may write only after a barrier: the functions
  * below are barriers in this sense, too. What is read, changed and written back is one lane's work. The tests' lanes
  * take turns in both orders, so that a barrier that is missing gives a wrong number in one of them.
  *
@@ -42,7 +42,7 @@ extern "C" {
 #define CM_KERNEL_CALLED static inline
 #endif
 
-/* A loop from 0 to a constant, whose turns become code one behind the other: what it indexes stays in registers. And
+/* A loop from 0 to a constant, whose turns become code one after the other: what it indexes stays in registers. And
  * one whose turns are the same code. Compilers for hosts do not know the pragmas, also where nvcc gives them the file.
  */
 #ifdef __CUDA_ARCH__
@@ -92,7 +92,7 @@ static inline int cm_lanes_for_sum(int64_t n) { return n <= 16 ? 8 : n <= 256 ? 
 #define CM_EACH(i, lanes, n) for (int i = (lanes)->index; i < (n); i += (lanes)->count)
 
 /* Where writes might change what is read next, a lane reads a few of its elements before it writes the first, so that
- * they come at the same time: those from i on, number j of them. Behind the last one it is element i again. */
+ * they come at the same time: those from i on, number j of them. After the last one it is element i again. */
 enum { CM_FEW = 8 };
 static CM_HD inline int cm_few_at(int i, int j, int n, const cm_lanes *lanes) {
     const int at = i + j * lanes->count;
@@ -133,8 +133,8 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     b    column g of row q, then of row q + 4
  * and sums as above.
  *
- * Copies behind the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
- * multiples of 16. Behind cm_lanes_wait all that this lane has sent is there for it, and behind a barrier for others.
+ * Copies after the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
+ * multiples of 16. After cm_lanes_wait all that this lane has sent is there for it, and after a barrier for others.
  * Neither is a barrier. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);

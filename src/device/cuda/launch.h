@@ -10,7 +10,7 @@
 enum { CM_LAUNCH_BYTES = 32764 };
 
 /* int name_launch(args, items, lanes, queue): runs the kernel `name` on `items` items with `lanes` lanes each, in order
- * behind what the queue (a cudaStream_t) holds. Returns 0 or a cudaError_t; does not wait. */
+ * after what the queue (a cudaStream_t) holds. Returns 0 or a cudaError_t; does not wait. */
 #ifdef __cplusplus
 #define CM_KERNEL_ENTRY(name, args) extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue);
 #else

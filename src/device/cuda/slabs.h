@@ -1,8 +1,8 @@
 /* Products of slabs: planes of 16 bits in shared memory, as tensor cores of compute capability 9.0 read them by
- * themselves. For the files of kernels, behind lanes.h or kernel.cuh.
+ * themselves. For the files of kernels, after lanes.h or kernel.cuh.
  *
  * A slab [rows, columns], columns a multiple of 8, is columns / 8 pieces: eight columns of all rows, 16 bytes a row,
- * one row behind the other; `pitch` elements, a multiple of 8, from a piece to the next. So the slab that begins some
+ * one row after the other; `pitch` elements, a multiple of 8, from a piece to the next. So the slab that begins some
  * rows further on, or before, is the same memory from another address on: a convolution's window needs no copies. */
 #ifndef CM_DEVICE_CUDA_SLABS_H
 #define CM_DEVICE_CUDA_SLABS_H
@@ -28,7 +28,7 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
     return slab->first + piece * slab->pitch + row * CM_SLAB_PIECE;
 }
 
-/* A set of products, for the lanes of a group (`lanes` are those of the block, groups one behind the other):
+/* A set of products, for the lanes of a group (`lanes` are those of the block, groups one after the other):
  *
  *     sum[t][64, n] += a[t][64, depth] b[n, depth]^T, for each tile t of `tiles`
  *
@@ -37,7 +37,7 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
  *
  * cm_slabs_multiply begins such a set. cm_slabs_wait waits for all sets of the group but the last `ahead` ones, 0 or
  * 1: before that no lane may look at their sums or write what they read. What lanes have written to shared memory,
- * or sent there, is seen behind cm_slabs_publish, by each of those lanes, and a barrier. All but `lanes` and sums is
+ * or sent there, is seen after cm_slabs_publish, by each of those lanes, and a barrier. All but `lanes` and sums is
  * the same for the lanes of a group; bfloat, n and depth are constants where it is compiled. */
 typedef struct cm_slab_set {
     cm_slab a, b;

@@ -37,7 +37,7 @@ static cm_status run_graph(timing *t) {
     return cm_cuda_graph_run(t->stream, &key, launch_runs, t, &t->graph);
 }
 
-/* Short work queues up behind a graph that runs already, so that the host's part of a launch is not in its time. */
+/* Short work queues up after a graph that runs already, so that the host's part of a launch is not in its time. */
 static cm_status time_graph(timing *t, float *milliseconds) {
     static const char what[] = "measuring time";
     cm_cuda_device *device = t->stream->device;

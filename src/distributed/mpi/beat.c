@@ -21,7 +21,7 @@ struct cm_beat {
     const char *host; /* [size, width] borrowed */
     size_t width;
     double silence, period; /* seconds without a beat until a rank is given up, and between two beats */
-    int before, behind;     /* ranks in the ring */
+    int before, after;      /* ranks in the ring */
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool stop;
@@ -59,7 +59,7 @@ static void *beat_on(void *context) {
         double now = cm_clock_seconds();
         int done = 0;
         MPI_Test(&out, &done, MPI_STATUS_IGNORE);
-        if (done) MPI_Isend(&b->sent, 1, MPI_INT, b->behind, TAG, b->comm, &out);
+        if (done) MPI_Isend(&b->sent, 1, MPI_INT, b->after, TAG, b->comm, &out);
         for (MPI_Test(&in, &done, MPI_STATUS_IGNORE); done; MPI_Test(&in, &done, MPI_STATUS_IGNORE)) {
             last = now;
             MPI_Irecv(&b->heard, 1, MPI_INT, b->before, TAG, b->comm, &in);
@@ -104,7 +104,7 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
     b->silence = cm_beat_silence(timeout);
     b->period = b->silence / 8.0 < 1.0 ? b->silence / 8.0 : 1.0;
     b->before = (rank + size - 1) % size;
-    b->behind = (rank + 1) % size;
+    b->after = (rank + 1) % size;
     if (MPI_Comm_dup(MPI_COMM_WORLD, &b->comm) != MPI_SUCCESS || start_thread(b) != 0) {
         free(b);
         return cm_fail(CM_ERR_DEVICE, "the thread that listens to the other ranks cannot be started");

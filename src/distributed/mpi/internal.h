@@ -30,7 +30,7 @@ double cm_beat_silence(double timeout);
 
 typedef struct cm_beat cm_beat;
 
-/* Begins to send beats to the rank behind this one and to hear those of the rank before it, on a thread and a
+/* Begins to send beats to the rank after this one and to hear those of the rank before it, on a thread and a
  * communicator of its own. `host` [size, width] are the machines of the ranks; borrowed. If 5 s less
  * than `timeout`, or half of it where that is more, pass without a beat, the thread logs who is silent and ends the
  * job. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */

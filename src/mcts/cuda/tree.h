@@ -107,7 +107,7 @@ CM_KERNEL cm_growth cm_tree_growth(const cm_device_model *m, int b, bool decides
     return row;
 }
 
-/* The same read at once: what a lane reads behind what it has written waits for that. Of lists the logits are many, and
+/* The same read at once: what a lane reads after what it has written waits for that. Of lists the logits are many, and
  * those of all lanes. */
 typedef struct cm_said {
     float reward, discount, value, logits[CM_DENSE_MOST];

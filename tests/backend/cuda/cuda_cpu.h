@@ -29,10 +29,10 @@ extern cuda_cpu_autotuning cuda_cpu_chosen;
 /* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;
 
-/* Whether the libraries that these loops stand for have no product with bias or relu behind it. */
+/* Whether the libraries that these loops stand for have no product with bias or relu after it. */
 extern bool cuda_cpu_bare;
 
-/* Whether the library that these loops stand for has a convolution and the norm behind it in one launch. */
+/* Whether the library that these loops stand for has a convolution and the norm after it in one launch. */
 extern bool cuda_cpu_whole;
 
 #endif

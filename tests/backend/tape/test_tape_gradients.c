@@ -41,7 +41,7 @@ END_TEST
 
 enum { STEPS = 3 };
 
-/* Unrolled steps whose states are stacked: one loss reads all, one those behind the first. */
+/* Unrolled steps whose states are stacked: one loss reads all, one those after the first. */
 static void record_stacked(graph *g) {
     cm_tape *t = g->tape;
     cm_var action = actions(g), state[STEPS + 1];
@@ -135,7 +135,7 @@ START_TEST(gradients_of_parameters_have_branches) {
 }
 END_TEST
 
-/* A layer of two inputs that lie behind each other. */
+/* A layer of two inputs that lie after each other. */
 static void record_shared_layer(graph *g) {
     cm_tape *t = g->tape;
     (void)actions(g);
@@ -208,7 +208,7 @@ START_TEST(a_gradient_that_is_added_to_has_no_branch) {
 }
 END_TEST
 
-/* In the backward pass a's calls come between those of both, or behind one of both, to whose gradient they add. */
+/* In the backward pass a's calls come between those of both, or after one of both, to whose gradient they add. */
 START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) {
     static const bool orders[2][3] = {{true, false, true}, {false, false, true}};
     for (int i = 0; i < 2; i++) {

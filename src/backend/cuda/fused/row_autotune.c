@@ -85,7 +85,7 @@ cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, c
 
 /* ---- estimated ---- */
 
-/* Clocks of a step of one tile, measured on an H200 on layers of 128 x 128 and rows of 128. A step begins behind a
+/* Clocks of a step of one tile, measured on an H200 on layers of 128 x 128 and rows of 128. A step begins after a
  * barrier, with a wait for what it reads. Then a multiprocessor multiplies some 4 numbers of a weight in 16 bits by the
  * rows of a tile, 2 of one that lies across; elsewhere a row has few lanes, which take their numbers in turn. In
  * float32 it is 2 of those, and 1 across, for which 1 is taken: segments were not worth it there, and smaller layers

@@ -63,7 +63,7 @@ CM_KERNEL void cm_row_layer_norm(const cm_row_step *s, const cm_row_tile *t, int
 
 CM_KERNEL void cm_row_batch_norm(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
     cm_batch_norm_args k = CM_NOTHING;
-    k.chunks.columns = s->n; /* the channels of a run; all runs of the row, one behind the other, are its rows */
+    k.chunks.columns = s->n; /* the channels of a run; all runs of the row, one after the other, are its rows */
     k.y = cm_row_rows(t, &s->y, row);
     k.x = cm_row_rows(t, &s->x, row);
     k.residual = cm_row_rows(t, &s->z, row);

@@ -20,7 +20,7 @@ typedef struct cm_row_lane {
     cm_dtype type; /* of the product */
 } cm_row_lane;
 
-/* Columns at .. at + 3 of a row of k; zeros behind it. CM_ROW_ANY: there are no others, so the compiler need not ask.
+/* Columns at .. at + 3 of a row of k; zeros after it. CM_ROW_ANY: there are no others, so the compiler need not ask.
  */
 enum { CM_ROW_ANY = INT32_MAX };
 static CM_HD inline cm_four cm_row_read(const float *row, int at, int k) {
@@ -36,7 +36,7 @@ static CM_HD inline cm_four cm_row_high(const cm_row_lane *l, int at, int k) {
     return l->is_short ? none : cm_row_read(l->high, at, k);
 }
 
-/* Outputs behind the n-th are the last one, as far as reading is concerned. */
+/* Outputs after the n-th are the last one, as far as reading is concerned. */
 static CM_HD inline int cm_row_known(int output, int n) { return output < n ? output : n - 1; }
 
 #endif

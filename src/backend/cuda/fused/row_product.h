@@ -100,7 +100,7 @@ static CM_HD inline cm_place cm_row_goal(const cm_row_lane *l, int o, int i, boo
 enum { CM_ROW_ACTIONS = 4 };
 static CM_HD inline int cm_row_action_of(int i) { return i / 4 * 2 + i % 2; }
 
-/* The actions of these rows; rows behind the tile's have that of its last one. */
+/* The actions of these rows; rows after the tile's have that of its last one. */
 static CM_HD inline void cm_row_encode(const cm_row_lane *l, const cm_row_tile *t, const cm_dense_args *end,
                                        cm_encoded action[CM_ROW_ACTIONS]) {
     const cm_encoded none = {0, NAN};
@@ -137,7 +137,7 @@ CM_KERNEL void cm_row_end(const cm_row_lane *l, const cm_row_tile *t, const cm_d
     }
 }
 
-/* Rows behind the tile's take part, with whatever they hold, and are not written. */
+/* Rows after the tile's take part, with whatever they hold, and are not written. */
 CM_KERNEL_COPIED void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
                                      const cm_lanes *lanes) {
     const cm_lanes warp = cm_lanes_part(lanes, CM_WARP);

@@ -2,7 +2,7 @@
 
 static uint32_t bytes_of(const cm_row_step *s) { return s->type == CM_F32 ? 4 : 2; } /* an element's */
 
-/* Elements from row to row, zeros behind k: rows so far apart that lanes which read neighbours at once read different
+/* Elements from row to row, zeros after k: rows so far apart that lanes which read neighbours at once read different
  * banks. Eight lanes read 64 bytes of each of two rows, in float32 every second 16 of 128. */
 static uint32_t row_of(const cm_row_step *s) {
     const uint32_t k = (uint32_t)s->k;

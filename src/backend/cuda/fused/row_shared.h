@@ -26,7 +26,7 @@ static CM_HD inline cm_row_weight cm_row_weight_of(const cm_row_step *s, const f
 
 /* Words of 32 bits in a row of a layer's weight, where it is kept and where it comes from. */
 typedef struct cm_row_words {
-    int kept, apart, used; /* from row to row here and there; of the weight, zeros behind them */
+    int kept, apart, used; /* from row to row here and there; of the weight, zeros after them */
 } cm_row_words;
 
 static CM_HD inline cm_row_words cm_row_words_of(const cm_row_step *s) {
@@ -54,7 +54,7 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
         }
 }
 
-/* Copies all that have a place; to be met behind. */
+/* Copies all that have a place; to be met after. */
 CM_KERNEL void cm_row_keep_all(const cm_row_kernel_args *a, float *memory, const cm_lanes *lanes) {
     for (int i = 0; i < a->steps; i++)
         if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);

@@ -36,9 +36,9 @@ typedef struct cm_row_step {
         struct {
             const void *weight;              /* [n, k] of `type`; of dense_backward [k, n] */
             const float *bias, *columns;     /* columns: those of the encoding; either may be NULL */
-            int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros behind k */
+            int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros after k */
             /* where a block keeps a copy of the weight's first rows (row_shared.h): float of its memory, a multiple of
-             * 4; elements from row to row, zeros behind k; how many, a multiple of CM_ROW_OUTPUTS or all */
+             * 4; elements from row to row, zeros after k; how many, a multiple of CM_ROW_OUTPUTS or all */
             int32_t shared, shared_row, shared_rows;
         } dense;
         struct {

@@ -15,7 +15,7 @@ static CM_HD inline bool cm_row_is_of_fours(const cm_row_weight *weight) {
 
 enum { CM_ROW_AHEAD = 2 }; /* chunks of a weight that are read before the first is multiplied */
 
-/* What a lane brings of a chunk: of outputs o + g and o + g + 8 the columns at .. at + 7, of k; zeros behind them. Lane
+/* What a lane brings of a chunk: of outputs o + g and o + g + 8 the columns at .. at + 7, of k; zeros after them. Lane
  * 4 g + q has those from 8 q on, in x and in the weight. */
 typedef struct cm_row_part {
     float v[2][CM_EIGHT];
@@ -42,7 +42,7 @@ static CM_HD inline cm_row_part cm_row_bring(const cm_row_lane *l, cm_row_lie li
     return part;
 }
 
-/* Sums of rows 0 .. 7 of the tile, and of those behind them. */
+/* Sums of rows 0 .. 7 of the tile, and of those after them. */
 typedef struct cm_row_sum {
     float sum[4], rest[2][4]; /* cm_lanes_product_32 */
 } cm_row_sum;

@@ -24,7 +24,7 @@ static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
 }
 
 /* How many of the calls from `first` on make a fused segment. It ends with a call that is a step of it: those with
- * branches behind that are given to them as early as ever. */
+ * branches after that are given to them as early as ever. */
 static int reach_from(const cm_call_list *pass, int first) {
     const cm_call_list rest = part_of(pass, first, pass->count - first);
     int count = pass->calls[first].branch == 0 ? cm_row_kernel_reach(&rest) : 0;
@@ -43,7 +43,7 @@ static cm_status find_rows(cm_stream *stream, const cm_call_list *pass, segment 
     return s->count > 1 ? cm_row_kernel_create(stream, &part, &s->rows) : CM_OK;
 }
 
-/* Where a fused segment is not worth it one that begins behind its first call may be; of a tower's layers nothing is
+/* Where a fused segment is not worth it one that begins after its first call may be; of a tower's layers nothing is
  * tried again. */
 static cm_status find(cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass) {
     for (int i = 0; i < pass->count;) {
@@ -83,7 +83,7 @@ void cm_fused_segments_free(cm_fused_segments *all) {
 
 int cm_fused_segments_count(const cm_fused_segments *all) { return all->count; }
 
-/* The launch, and behind it the calls that have branches. */
+/* The launch, and after it the calls that have branches. */
 static cm_status run_segment(const segment *s, cm_stream *stream, const cm_call_list *pass, cm_segment_run run,
                              void *context) {
     const cm_call_list part = part_of(pass, s->first, s->count);

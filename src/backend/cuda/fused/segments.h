@@ -18,7 +18,7 @@ void cm_fused_segments_free(cm_fused_segments *all);       /* NULL is allowed */
 int cm_fused_segments_count(const cm_fused_segments *all); /* launches that stand for more than one call */
 
 /* Runs the calls in their order, each segment as its launch and each other call by `run`. A call that has a branch
- * (cm_call.branch) comes behind the segment that it lies in: nothing in there that has none touches what it writes or
+ * (cm_call.branch) comes after the segment that it lies in: nothing in there that has none touches what it writes or
  * writes what it reads. `all` may be NULL: then every call is run by itself. */
 typedef cm_status (*cm_segment_run)(cm_stream *stream, const cm_call *call, void *context);
 cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass,

@@ -91,7 +91,7 @@ static CM_HD inline uint16_t *cm_tower_place_of(const cm_tower_block *t, int i, 
     return cm_slab_at(&t->from, t->at.lead + place, i % pieces);
 }
 
-/* All planes zero, behind a barrier x in those that are read first: a lane has a few pieces on their way at a time. */
+/* All planes zero, after a barrier x in those that are read first: a lane has a few pieces on their way at a time. */
 CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
     enum { FEW = 4 };
     const int pieces = channels / CM_SLAB_PIECE, of_board = t->args->height * t->args->width * pieces;
@@ -188,7 +188,7 @@ CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, 
     cm_tower_begin_layer(t, f, channels, lanes);
 }
 
-/* Behind a barrier the weights of a stage are there, and so are the planes that were written before it. */
+/* After a barrier the weights of a stage are there, and so are the planes that were written before it. */
 CM_KERNEL_COPIED void cm_tower_wait(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
     const bool brought = cm_tower_brings(t, stage);
     if (brought) cm_lanes_wait(lanes);
@@ -239,7 +239,7 @@ static CM_HD inline uint32_t *cm_tower_old(const cm_tower_block *t, int j, const
     uint16_t *piece = cm_slab_at(&t->to, t->at.lead + cm_tower_place(t, 0, 0), j);
     return (uint32_t *)(void *)(piece + lanes->index % 4 * 2);
 }
-static CM_HD inline int cm_tower_behind(int i) {
+static CM_HD inline int cm_tower_after(int i) {
     return (i / 2 * CM_TOWER_GROUPS * CM_SLAB_ROWS + i % 2 * 8) * CM_SLAB_PIECE / 2;
 }
 
@@ -257,7 +257,7 @@ CM_KERNEL_COPIED cm_tower_terms cm_tower_terms_of(const cm_tower_block *t, int j
     const uint32_t *old = cm_tower_old(t, j, lanes);
     cm_tower_terms terms = {cm_tower_two_at(norm), cm_tower_two_at(norm + channels), {0}};
     CM_UNROLL(i, CM_TOWER_ROWS) {
-        if (adds && cm_tower_has(t, i)) terms.old[i] = old[cm_tower_behind(i)];
+        if (adds && cm_tower_has(t, i)) terms.old[i] = old[cm_tower_after(i)];
     }
     return terms;
 }
@@ -275,7 +275,7 @@ CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, float bound, bool a
             const cm_tower_two out = cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, now.factor, now.offset, now.old[i],
                                                      bound, cm_tower_type(bfloat));
             const uint32_t two = cm_lanes_pair(out.v[0], out.v[1], bfloat);
-            if (cm_tower_has(t, i)) to[cm_tower_behind(i)] = two;
+            if (cm_tower_has(t, i)) to[cm_tower_after(i)] = two;
         }
     }
 }
@@ -290,7 +290,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
         const int64_t at = cm_tower_cell(t, cm_tower_place(t, i / 2, i % 2)) * channels + lanes->index % 4 * 2;
         CM_UNROLL(j, channels / 8) {
             const float *norm = t->norm + 8 * j + lanes->index % 4 * 2;
-            const uint32_t old = adds ? cm_tower_old(t, j, lanes)[cm_tower_behind(i)] : 0;
+            const uint32_t old = adds ? cm_tower_old(t, j, lanes)[cm_tower_after(i)] : 0;
             const cm_tower_two out =
                 cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, cm_tower_two_at(norm), cm_tower_two_at(norm + channels),
                                 old, bound, cm_tower_type(bfloat));
@@ -306,7 +306,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
 enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
 
 /* Adds what the next piece of the weights, part `part` of its place, makes of the planes from `row` on. A stage is
- * written again two pieces behind the last one that was multiplied from it, and behind a barrier. */
+ * written again two pieces after the last one that was multiplied from it, and after a barrier. */
 CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
                                         int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
                                         float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {

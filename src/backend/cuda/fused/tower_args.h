@@ -1,4 +1,4 @@
-/* A tower: convolutions 3 x 3 in 16 bits one behind the other, each with its norm (conv2d_norm), of as many channels
+/* A tower: convolutions 3 x 3 in 16 bits one after the other, each with its norm (conv2d_norm), of as many channels
  * all the way, as residual networks have them. What its kernel is given, and how planes lie in shared memory.
  *
  * A block takes `share` boards through all layers. Their cells stand by rows of the board, and within a row by boards,
@@ -39,7 +39,7 @@ typedef struct cm_tower_args {
     cm_tower_layer layer[CM_TOWER_LAYERS];
 } cm_tower_args;
 
-/* Where places lie: `lead` of zeros in front of the first and behind the last tile. */
+/* Where places lie: `lead` of zeros in front of the first and after the last tile. */
 typedef struct cm_tower_places {
     int row, plane;         /* places of a row of one board; of a row of all boards */
     int tiles, lead, pitch; /* pitch: elements from eight channels to the next */

@@ -31,7 +31,7 @@ static bool may_begin(const cm_call_list *pass, const cm_call *call) {
     return is_layer(call) && !CM_ARG(call, conv2d_norm, residual)->data && lies_in(CM_ARG(call, conv2d_norm, x), pass);
 }
 
-/* Is a call the layer behind another one? What is added is what that one has read, if anything. */
+/* Is a call the layer after another one? What is added is what that one has read, if anything. */
 static bool follows(const cm_call_list *pass, const cm_call *call, const cm_call *before) {
     const cm_tensor *y = CM_ARG(before, conv2d_norm, y), *residual = CM_ARG(call, conv2d_norm, residual);
     return is_layer(call) && call->attr.compute == before->attr.compute && y->dtype != CM_F32 && lies_in(y, pass) &&

@@ -95,7 +95,7 @@ static cm_status compare_with_calls(const tuning *t, cm_autotune_check_results *
     return cm_autotune_check_agree(results, t->stream, &numbers, false);
 }
 
-/* With towers of a few of its layers, one behind the other. */
+/* With towers of a few of its layers, one after the other. */
 static cm_status compare_with_parts(const tuning *t, cm_autotune_check_results *results) {
     const cm_autotune_check_numbers numbers = numbers_of(t, t->tower->count - 1);
     bool whole;

@@ -185,7 +185,7 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_time(&cm_cuda_stream_of(t->stream)->own, "a matrix product", run_candidate, context, milliseconds);
 }
 
-/* Does a NaN in the first number of a show in the first of c? Behind a relu that makes 0 of it no one would see it
+/* Does a NaN in the first number of a show in the first of c? After a relu that makes 0 of it no one would see it
  * again. Where all do so the product is made without its end (dense.c). */
 static cm_status agree(void *context, bool first) {
     const tuning *t = context;

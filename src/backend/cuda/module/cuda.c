@@ -161,7 +161,7 @@ static cm_status event_synchronize(void *state) { return cm_cuda_event_synchroni
 
 static void event_destroy(void *state) { cm_cuda_event_destroy(state); }
 
-/* Behind what changed the block, before what the stream is given next. */
+/* After what changed the block, before what the stream is given next. */
 static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     return cm_ops_launched(stream, cm_weights_renew(cm_ops_weights(stream), cm_ops_queue(stream), block, bytes),

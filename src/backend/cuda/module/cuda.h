@@ -107,10 +107,10 @@ void cm_cuda_destroy_graph(void *kept);
 
 /* Opens the call's side stream if it has one, with space for `bytes` of workspace; while preparing only. */
 cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
-/* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of branch 0
+/* *out is the stream that the call is to be launched on, ordered after all that `stream` was given; that of branch 0
  * is `stream`. */
 cm_status cm_cuda_side_stream_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
-/* What `stream` is given from now on runs behind what the branches of the set (bit i: branch i) were given. */
+/* What `stream` is given from now on runs after what the branches of the set (bit i: branch i) were given. */
 cm_status cm_cuda_side_stream_join(cm_stream *stream, unsigned branches) CM_MUST_USE;
 void cm_cuda_side_stream_close(cm_stream *stream);
 

@@ -1,4 +1,4 @@
-/* Describes convolutions, with or without a norm behind them, as operation graphs, and runs their plans. */
+/* Describes convolutions, with or without a norm after them, as operation graphs, and runs their plans. */
 #include <cudnn.h>
 #include <stdlib.h>
 #include <string.h>

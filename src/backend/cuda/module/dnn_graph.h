@@ -1,7 +1,7 @@
 /* A convolution as an operation graph of cuDNN, its way of naming kernels that the functions of convolutions do not
  * reach. cuDNN's heuristics name engines for a graph; an engine makes a plan, which is what runs.
  *
- * The graph may go on with the constant norm behind the convolution, its residual and relu: then nothing but the result
+ * The graph may go on with the constant norm after the convolution, its residual and relu: then nothing but the result
  * is written.
  *
  * Everything but running works without a GPU, too: a description of one stands in for the handle. */

@@ -1,4 +1,4 @@
-/* Convolutions with a constant norm behind them in one launch, as graphs of cuDNN, where that is faster than what the
+/* Convolutions with a constant norm after them in one launch, as graphs of cuDNN, where that is faster than what the
  * fallback does. */
 #include <stdio.h>
 #include <stdlib.h>

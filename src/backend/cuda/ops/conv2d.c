@@ -31,7 +31,7 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
                             .y_gap = gap_of(call, y)};
 }
 
-/* In 16 bits channels are as many as a multiple of 8, with zeros behind the last: tensor cores read 16 bytes at a time,
+/* In 16 bits channels are as many as a multiple of 8, with zeros after the last: tensor cores read 16 bytes at a time,
  * and cuDNN need not have another way. */
 static size_t half_bytes(const cm_tensor *t) {
     return (size_t)cm_vector_count(t) * (size_t)cm_half_row(cm_tensor_last(t)) * sizeof(uint16_t);
@@ -160,9 +160,9 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
     return done ? CM_OK : finish(stream, call, y, &args);
 }
 
-/* ---- forward, with a norm behind it ---- */
+/* ---- forward, with a norm after it ---- */
 
-/* Are the sums in 16 bits, as the kernel behind them takes them? */
+/* Are the sums in 16 bits, as the kernel after them takes them? */
 static bool has_half_sums(const cm_call *call) {
     return is_half(call) && cm_tensor_last(CM_ARG(call, conv2d_norm, y)) % CM_EIGHT == 0;
 }

@@ -44,7 +44,7 @@ void cm_convolution_free(cm_convolution_plan *plan); /* NULL is allowed */
 cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
                              void *out) CM_MUST_USE;
 
-/* ---- with a constant norm behind it ------------------------------------------------------------------------------
+/* ---- with a constant norm after it ------------------------------------------------------------------------------
  *
  * y = act((sum - mean) / sqrt(variance + epsilon) * scale + shift + residual), sum = the convolution of x and weight,
  * in one launch. */

@@ -73,7 +73,7 @@ static void set_encoding(cm_dense_args *args, const cm_call *call, const cm_tens
 
 /* ---- forward ---- */
 
-/* Has a kernel something to do behind the product? Not for relu of the product itself. */
+/* Has a kernel something to do after the product? Not for relu of the product itself. */
 static bool has_end(const cm_call *call) {
     const cm_activation activation = call->attr.activation;
     const bool by_product = activation == CM_ACT_NONE || (activation == CM_ACT_RELU && !CM_ADDS(call, dense, y));
@@ -183,7 +183,7 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
 
 enum { DX, DWEIGHT };
 
-/* What the products read, and where it lies in the workspace; behind it the sums of chunks. */
+/* What the products read, and where it lies in the workspace; after it the sums of chunks. */
 typedef struct backward_parts {
     operand dy, x;
     size_t dy_at, x_at, sums_at, bytes;

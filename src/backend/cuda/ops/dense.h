@@ -12,7 +12,7 @@ typedef struct cm_dense_args {
     const uint16_t *from; /* in place of x: of 16 bits, rows `half_stride` apart */
     uint16_t *to;         /* of 16 bits, rows `half_stride` apart */
     int64_t half_stride, n;
-    int64_t columns;       /* of `to` that are written: n of x, and zeros behind them */
+    int64_t columns;       /* of `to` that are written: n of x, and zeros after them */
     const float *bias;     /* [n] or NULL */
     cm_rows weight;        /* the columns of the encoding; data NULL: no action */
     const int32_t *action; /* [B] */
@@ -28,7 +28,7 @@ typedef struct cm_dense_args {
 /* Elements from one row of n to the next in 16 bits: rows begin at multiples of 16 bytes. */
 static inline int cm_half_row(int n) { return (n + 7) / 8 * 8; }
 
-/* Item: an element of a row's first `columns`; 1 lane. to = x in 16 bits, and zeros behind it */
+/* Item: an element of a row's first `columns`; 1 lane. to = x in 16 bits, and zeros after it */
 CM_KERNEL void cm_half_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->columns);
     (void)lanes;

@@ -124,7 +124,7 @@ cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) {
     return cm_cuda_plan_find(stream, call, 0, make_lstm);
 }
 
-/* Copies rows of n floats: contiguous ones behind each other from rows `step` apart. */
+/* Copies rows of n floats: contiguous ones after each other from rows `step` apart. */
 static cm_status copy_rows(cm_stream *stream, const cm_call *call, float *to, const matrix *from) {
     cm_rows x = {(float *)from->data, from->step}, y = {to, from->columns};
     cm_map_args args = {.out = y, .a = x, .n = from->columns, .scale = 1.0f};
@@ -271,7 +271,7 @@ cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) {
     return cm_cuda_plan_find(stream, call, 0, make_lstm_backward);
 }
 
-/* dh arrives from the step behind: dgate W_hh, or nothing. */
+/* dh arrives from the step after: dgate W_hh, or nothing. */
 static cm_status carry(cm_stream *stream, const cm_call *call, const float *dgate, bool nothing, const void *weight) {
     const cm_cuda_plan *plan = call->plan;
     sizes s = backward_sizes(call);

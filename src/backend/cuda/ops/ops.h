@@ -80,7 +80,7 @@ void cm_row_kernel_free(void *row_kernel); /* NULL is allowed */
 #define CM_LAUNCH(stream, call, kernel, args, items, lanes)                                                            \
     CM_TRY(cm_ops_launched(stream, kernel##_launch(args, items, lanes, cm_ops_queue(stream)), cm_op_name((call)->op)))
 
-/* Pieces of the workspace, one behind the other: *used grows; returns where the piece begins. */
+/* Pieces of the workspace, one after the other: *used grows; returns where the piece begins. */
 static inline size_t cm_ops_piece(size_t *used, size_t bytes) {
     size_t place = *used;
     *used += (bytes + 255) / 256 * 256;

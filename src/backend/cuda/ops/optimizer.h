@@ -86,7 +86,7 @@ CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lane
     if (cm_step_counts(k->factor)) k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
 }
 
-/* Item: a cell of the copies, one copy after the other; 1 lane. The copy of x, with zeros behind the columns. */
+/* Item: a cell of the copies, one copy after the other; 1 lane. The copy of x, with zeros after the columns. */
 CM_KERNEL void cm_copies_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     const cm_half_copy *copy = k->copy;
     (void)lanes;

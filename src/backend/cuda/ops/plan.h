@@ -22,7 +22,7 @@ struct cm_cuda_plan {
     bool is_bare;                               /* of a dense layer: its product leaves bias and relu to a kernel */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
     void (*free)(cm_cuda_plan *plan); /* what the vendor's libraries have made for it; set by its maker */
-    cm_convolution_norm_plan *whole;  /* of a convolution and what follows it; NULL: one behind the other */
+    cm_convolution_norm_plan *whole;  /* of a convolution and what follows it; NULL: one after the other */
 };
 
 /* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed

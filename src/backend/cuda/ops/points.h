@@ -19,7 +19,7 @@ enum {
 typedef struct cm_points_args {
     cm_rows y, x;           /* a row for each point */
     const uint16_t *from;   /* in place of x: of 16 bits, rows of k, a multiple of CM_EIGHT */
-    const uint16_t *weight; /* [n, k], rows `weight_row` apart, at multiples of 16 bytes, zeros behind k */
+    const uint16_t *weight; /* [n, k], rows `weight_row` apart, at multiples of 16 bytes, zeros after k */
     const float *bias;      /* [n] or NULL */
     int64_t points;
     int n, k, weight_row; /* n: at most CM_POINT_OUTPUTS */
@@ -28,7 +28,7 @@ typedef struct cm_points_args {
     bool add;      /* y += */
 } cm_points_args;
 
-/* Channels c .. c + 7 of a point in 16 bits, zeros behind the last. Points behind the last are the last one. */
+/* Channels c .. c + 7 of a point in 16 bits, zeros after the last. Points after the last are the last one. */
 CM_KERNEL cm_pairs cm_point_read(const cm_points_args *k, int64_t point, int c, bool bfloat) {
     const int64_t known = point < k->points ? point : k->points - 1;
     cm_pairs eight = {{0, 0, 0, 0}};

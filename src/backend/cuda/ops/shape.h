@@ -87,7 +87,7 @@ typedef struct cm_index_args {
 
 static CM_HD inline bool cm_is_known(const cm_index_args *k, int index) { return index >= 0 && index < k->limit; }
 
-/* Item: an element of y[rows, width]; 1 lane. x and behind it the encoding. */
+/* Item: an element of y[rows, width]; 1 lane. x and after it the encoding. */
 CM_KERNEL void cm_encode_each(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->width), sample = cm_place_of(at.row, k->cells);
     float value;

@@ -20,7 +20,7 @@ cm_status cm_weights_open(void **out) {
     return CM_OK;
 }
 
-/* Elements from the first to behind the last one. */
+/* Elements from the first to after the last one. */
 static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
 
 static cm_half_copy as_kernels_see_it(const cm_weight_copy *copy, const float *block) {

@@ -17,7 +17,7 @@ struct cm_weight_copy {
     cm_weight_copy *next;
     const float *weight; /* borrowed: [rows, columns], rows `step` apart */
     int rows, columns, step, stride;
-    int padded_rows; /* rows of the copy; zeros behind those of the weight */
+    int padded_rows; /* rows of the copy; zeros after those of the weight */
     cm_dtype type;   /* of the copy */
     cm_buffer block; /* owned: [padded_rows, stride] */
     int users;

@@ -150,7 +150,7 @@ START_TEST(segments_around_draws_give_what_ref_does) {
 }
 END_TEST
 
-/* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
+/* The LSTM of value prefixes is no step: what is in front of it and after it may be, whose rows it reads and makes. */
 START_TEST(segments_around_an_lstm_give_what_ref_does) {
     const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
     inferring i;
@@ -234,7 +234,7 @@ START_TEST(rows_of_many_numbers_are_no_segment) {
         bend(cm_tensor_make(wide[i + 1], CM_F32, 2, dim), cm_tensor_make(wide[i], CM_F32, 2, dim));
     }
     ck_assert_int_eq(segments_found(), 0);
-    for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* behind them one begins */
+    for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* after them one begins */
     ck_assert_int_eq(segments_found(), 1);
     for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 15;
     ck_assert_int_eq(segments_found(), 1); /* one of all four */
@@ -292,7 +292,7 @@ START_TEST(calls_with_branches_come_behind_their_segment) {
     bend(whole(1), whole(0));
     bend(whole(8), whole(1))->branch = 1;
     bend(whole(2), whole(1));
-    bend(whole(9), whole(2))->branch = 2; /* behind the last step: in no segment */
+    bend(whole(9), whole(2))->branch = 2; /* after the last step: in no segment */
     bend(part(3, ROWS - 1, 0, WIDTH), part(2, ROWS - 1, 0, WIDTH));
     for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
     ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);

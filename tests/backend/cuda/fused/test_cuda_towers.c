@@ -14,8 +14,8 @@
 #include "support/logged.h"
 #include "support/main.h"
 
-/* A pass of convolutions one behind the other, its memory, and what they need besides. Planes i and i + 1 are x and y
- * of layer i; every second layer adds what the one before it has read. Behind the last there is space for one more. */
+/* A pass of convolutions one after the other, its memory, and what they need besides. Planes i and i + 1 are x and y
+ * of layer i; every second layer adds what the one before it has read. After the last there is space for one more. */
 enum { LAYERS = 4, MORE = CM_TOWER_LAYERS + 3, VECTORS = 4 };
 typedef struct setup {
     int channels, boards, height, width, layers;
@@ -131,7 +131,7 @@ static float *by_calls(const setup *s) {
     return results(s);
 }
 
-/* What stands behind y is no call's, and planes between layers stay in blocks. */
+/* What stands after y is no call's, and planes between layers stay in blocks. */
 enum { NONSENSE = 0xff };
 static void check_nonsense(const unsigned char *from, const unsigned char *end, const char *where) {
     for (const unsigned char *at = from; at < end; at++)
@@ -171,7 +171,7 @@ static void compare(const setup *s, const float *got, const float *want, float s
 
 /* ---- one launch leaves what the calls leave ---- */
 
-/* Boards that fill tiles exactly, side by side and one behind the other, and those that do not, by one place, too;
+/* Boards that fill tiles exactly, side by side and one after the other, and those that do not, by one place, too;
  * of one row, or one column; rows of boards longer than tiles; the last block with fewer boards; tiles of one group
  * alone; every number of channels; more blocks than there are places to begin at. */
 static const setup setups[] = {

@@ -48,7 +48,7 @@ START_TEST(numbers_are_the_same_every_time_and_differ) {
 }
 END_TEST
 
-/* No number is left out where more are wanted than are drawn, and nothing behind the last is written. */
+/* No number is left out where more are wanted than are drawn, and nothing after the last is written. */
 START_TEST(many_numbers_are_all_written) {
     enum { MANY = 2500000 };
     const cm_dtype type = types[_i];

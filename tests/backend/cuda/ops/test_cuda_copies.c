@@ -208,7 +208,7 @@ START_TEST(what_no_call_copies_the_first_layer_that_reads_it_does) {
 }
 END_TEST
 
-/* A call that writes rows 0 .. B-1 of both[2 B] or those behind them, and a copy of them or none. */
+/* A call that writes rows 0 .. B-1 of both[2 B] or those after them, and a copy of them or none. */
 static void write_half(cm_var both, cm_var x, bool second, bool copies) {
     const cm_tensor half = cm_tensor_2d(NULL, CM_F32, B, WIDTH);
     copies ? cm_tape_activation(tape, x, CM_ACT_TANH) : cm_tape_one_hot(tape, x);

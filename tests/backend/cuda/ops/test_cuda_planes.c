@@ -120,7 +120,7 @@ START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
 }
 END_TEST
 
-/* They are the library's, with a copy of what they read in front and a launch behind. */
+/* They are the library's, with a copy of what they read in front and a launch after. */
 START_TEST(points_of_a_device_without_tensor_cores_give_the_same) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     small able = record(CM_BF16, false), old = record(CM_BF16, false);

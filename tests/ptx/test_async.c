@@ -1,4 +1,4 @@
-/* The interpreter of PTX: what goes on behind a thread's back, copies into shared memory and products of warp groups.
+/* The interpreter of PTX: asynchronous work, copies into shared memory and products of warp groups.
  */
 #include <check.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ START_TEST(copies_are_there_once_they_are_waited_for) {
     expect_copied("cp.async.ca.shared.global.L2::256B [%r9+8], [%d0], 8; cp.async.ca.shared.global [%r9], [%d0+8], 4;\n"
                   "cp.async.wait_all;" READ,
                   12, 2, 10, 11);
-    /* Behind the bytes that are read come zeros; and none need be read at all. */
+    /* After the bytes that are read come zeros; and none need be read at all. */
     expect_copied("mov.u32 %r8, 6; cp.async.cg.shared.global [%r9], [%d0], 16, %r8; cp.async.wait_all;" READ, 10, 11, 0,
                   0);
     expect_copied("cp.async.ca.shared.global [%r9+8], [%d0], 8, 0; cp.async.wait_all;" READ, 1, 2, 0, 0);
@@ -68,7 +68,7 @@ END_TEST
 static float a_at(int row, int k) { return (float)((row * 7 + k * 3) % 11 - 5); }
 static float b_at(int k, int column) { return (float)((k * 5 + column * 2) % 13 - 6); }
 
-/* words[0...]: a's pieces, of 8 rows one behind the other; b's, of the first half of k and then of the other. */
+/* words[0...]: a's pieces, of 8 rows one after the other; b's, of the first half of k and then of the other. */
 static void write_factors(int n, cm_dtype type) {
     uint16_t *a = (uint16_t *)words, *b = a + ROWS * DEPTH;
     for (int k = 0; k < DEPTH; k++) {
@@ -398,7 +398,7 @@ START_TEST(products_keep_tensor_cores_busy_one_after_the_other) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("ptx/behind");
+    Suite *suite = suite_create("ptx/async");
     TCase *tc = tcase_create("behind");
     tcase_add_test(tc, copies_are_there_once_they_are_waited_for);
     tcase_add_test(tc, copies_are_not_there_before);
