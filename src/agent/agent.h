@@ -62,7 +62,7 @@ cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool
 /* What an agent makes of one position. */
 typedef struct cm_decision {
     int32_t action;
-    float value;   /* that the search gives the position, from the view of who moves */
+    float value;   /* that the search gives the position, from the view of the player to move */
     float *policy; /* [P] as above; of the caller, NULL: not wanted                   */
 } cm_decision;
 

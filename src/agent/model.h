@@ -24,9 +24,9 @@ typedef struct cm_planner_model {
 cm_status cm_learnt_model_open(const cm_planner_config *config, cm_stream *stream, cm_planner_model *out) CM_MUST_USE;
 
 /* States of config->rules: legal moves and ends are exact at every node, the network evaluates what goes on. Reward and
- * value are from the view of who moves; the discount is gamma, or -gamma where the mover changes, and 0 into an end. A
- * node at an end has value 0, and below it there is nothing but itself. Errors of a search: CM_ERR_MODEL if the rules
- * draw random numbers, or if a kept tree stands on another position than the one that was placed. */
+ * value are from the view of the player to move; the discount is gamma, or -gamma where the mover changes, and 0 into
+ * an end. A node at an end has value 0, and below it there is nothing but itself. Errors of a search: CM_ERR_MODEL if
+ * the rules draw random numbers, or if a kept tree stands on another position than the one that was placed. */
 cm_status cm_rules_model_open(const cm_planner_config *config, cm_stream *stream, cm_planner_model *out) CM_MUST_USE;
 
 #ifdef __cplusplus

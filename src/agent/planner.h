@@ -12,7 +12,7 @@
  * fixed number of rows; rows outside the request compute on leftovers in slots of their own.
  *
  * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h):
- * masks, visits and values are rows [A], which who has too many actions for that does not ask for. The policy's output,
+ * masks, visits and values are rows [A], which are not asked for where there are too many actions. The policy's output,
  * weights and probabilities, are rows [P]: with a policy per number, marginals (core/policy_form.h).
  *
  * Letters: R rows, O observation elements, A actions, P entries of a policy, N simulations.
@@ -57,8 +57,8 @@ void cm_planner_destroy(cm_planner *planner); /* NULL is allowed */
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *planner); /* search and model */
 
 /* What the next run starts from: row k belongs to root k. Both are owned by the planner and stay as they are during a
- * run. cm_planner_place fills both from a state block of `env`; who fills them by hand needs the states only if the
- * planner was given rules. */
+ * run. cm_planner_place fills both from a state block of `env`; a caller that fills them by hand needs the states only
+ * if the planner was given rules. */
 void cm_planner_place(cm_planner *planner, int row, const cm_env *env, const void *state);
 float *cm_planner_observations(cm_planner *planner);  /* [R, O] */
 void *cm_planner_state(cm_planner *planner, int row); /* a state block of the rules; NULL: it is not needed */

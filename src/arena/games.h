@@ -15,7 +15,7 @@ typedef struct cm_games {
     int16_t *moves;   /* [G, stride] actions of both sides in turn                                     */
     int32_t *length;  /* [G] moves made                                                                */
     int32_t *opening; /* [G] how many of them, from the start, were drawn at random and no player's choice */
-    uint8_t *theirs;  /* [G] 1 where they are the player who moves first                               */
+    uint8_t *theirs;  /* [G] 1 where they move first                               */
     double *result;   /* [G] sum of our rewards less theirs; of a board game 1, 0 or -1                */
 } cm_games;
 

@@ -11,7 +11,7 @@ extern "C" {
 
 /* A player that never gives away value: it draws uniformly among the actions whose exact value is the position's. In a
  * lost position it draws among those that resist longest, where the solver counts plies (TicTacToe); in Connect4 and
- * Hex, whose solvers know values alone, any move is as good then, and who plays on without a slip wins. A worker takes
+ * Hex, whose solvers know values alone, any move is as good then, and a player without a slip wins. A worker takes
  * its solver when it is first asked; `bytes` counts those of all. Errors: CM_ERR_INPUT names the games that have a
  * solver; CM_ERR_MEMORY. */
 cm_status cm_player_perfect(const cm_env *env, const cm_match_shape *shape, cm_player **out) CM_MUST_USE;

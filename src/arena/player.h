@@ -1,4 +1,4 @@
-/* Players: who decides the moves of a match (arena/match.h).
+/* Players: they decide the moves of a match (arena/match.h).
  *
  * A player decides for many games at once. Games are divided over shards; a shard is played by one worker at a time, in
  * a lane that no other shard uses meanwhile. So a player keeps one set of memory per lane: an agent a planner, a solver

@@ -1,5 +1,5 @@
 /* Actions drawn at a node of a search (Sampled MuZero; spec learning 11): what sample_actions and sampled_action
- * compute, on every backend. Numbers are float32 in a fixed order, so who has the same arguments draws the same. */
+ * compute, on every backend. Numbers are float32 in a fixed order, so the same arguments give the same draws. */
 #ifndef CM_BACKEND_SAMPLING_H
 #define CM_BACKEND_SAMPLING_H
 

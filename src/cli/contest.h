@@ -7,7 +7,7 @@
 #include "cli/loaded.h"
 #include "cli/ticker.h"
 
-/* Someone who takes part. */
+/* A participant. */
 typedef struct cm_entrant {
     const char *name; /* as the user wrote it; borrowed                        */
     cm_opponent opponent;

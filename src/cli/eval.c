@@ -164,7 +164,7 @@ static const cm_flag flags[] = {
     CM_FLAG_CHECKPOINT,
     {"--episodes", "N", "Episodes; 100."},
     {"--opponent", "WHO",
-     "Games of two: who is met. random draws its moves; mcts:N is plain UCT with N random rollouts per move and the "
+     "Games of two: the opponent. random draws its moves; mcts:N is plain UCT with N random rollouts per move and the "
      "true rules; perfect never gives away the exact value (games with a solver); the folder of another run is its "
      "agent; all follows every reply sequence to the end, from both sides (small games). With one player random alone: "
      "random play over the same episodes is set against the agent."},

@@ -171,7 +171,7 @@ static void print_lost_line(const report *r) {
     printf(" (it moves %s)\n", r->games->theirs[lost] ? "second" : "first");
 }
 
-/* Who met whom, and how strong the agent is. */
+/* The two players, and how strong the agent is. */
 static void print_header(const report *r, cm_text *text) {
     const cm_run_facts *facts = &r->own->facts;
     char line[512], openings[64] = "";

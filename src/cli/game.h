@@ -1,10 +1,10 @@
-/* A game that is being played at the command line: its position, its moves, who decides them, and how it is drawn. */
+/* A game that is being played at the command line: its position, its moves, their players, and how it is drawn. */
 #ifndef CM_CLI_GAME_H
 #define CM_CLI_GAME_H
 
 #include "cli/view.h"
 
-/* Who decides the moves of a player. */
+/* What decides the moves of a player. */
 typedef enum cm_mover { CM_MOVER_AGENT, CM_MOVER_HUMAN, CM_MOVER_RANDOM } cm_mover;
 
 typedef struct cm_game_move {

@@ -26,7 +26,7 @@ typedef struct entry_list {
     cm_ticker ticker;
 } entry_list;
 
-/* ---- who takes part ---- */
+/* ---- participants ---- */
 
 static cm_status enter(entry_list *list, const char *flag, const char *name) {
     for (int i = 0; i < list->count; i++) {

@@ -224,7 +224,7 @@ static const cm_flag flags[] = {
     CM_FLAG_SIMULATIONS,
     {"--human", "WHO",
      "You decide the moves of a player: first, second, only (games of one), or none. In games of two: first."},
-    {"--opponent", "WHO", "Who moves against you, or second: agent, human or random; agent."},
+    {"--opponent", "WHO", "The player against you, or the second: agent, human or random; agent."},
     {"--episodes", "N", "Games; 1, and as many as you like where you play."},
     {"--seed", "S", "Game i resets with seed S + i; 0."},
     {"--delay", "TIME", "Pause after every move that is watched: 0.1, 2s."},
@@ -239,7 +239,7 @@ const cm_command cm_command_play = {
     .about = "play against an agent, or watch it play",
     .positional = "",
     .details = "Draws every position as text, and in games of two players the moves that the agent considered for its "
-               "last one: visits of the search, Q (what a move is worth to who makes it: +1 is a win, -1 a loss), "
+               "last one: visits of the search, Q (what a move is worth to its player: +1 is a win, -1 a loss), "
                "prior (the network's policy).\n"
                "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the "
                "agent would play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In "

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 
 typedef struct cm_ticker {
-    cm_tally tally;       /* for those who play to count in */
+    cm_tally tally;       /* that players count in */
     bool is_drawn;        /* redrawn on stdout              */
     double interval;      /* seconds between two showings   */
     double start;         /* of all that is shown           */

@@ -54,7 +54,7 @@ typedef struct cm_option {
     double usual[2];      /* of numbers: a value that is given and lies outside is warned of; 0, 0: any */
     const char *help;     /* sentences for the user                                                     */
     const char *choices;  /* words of an ENUM, separated by '|'                                         */
-    const char *alias;    /* what others call it, by '|': it is proposed to who writes that; or NULL    */
+    const char *alias;    /* what others call it, by '|': it is proposed where that is written; or NULL    */
     size_t offset, size;  /* of the member in the module's struct                                       */
     unsigned flags;
 

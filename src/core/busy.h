@@ -1,4 +1,4 @@
-/* What the program is at, for those who wait for its end after they have asked for it. */
+/* What the program is at, for a user that waits for its end after an interrupt. */
 #ifndef CM_CORE_BUSY_H
 #define CM_CORE_BUSY_H
 

@@ -1,4 +1,4 @@
-/* FNV-1a, for tables in memory and to tell things apart; not against who means harm (core/sha256.h). */
+/* FNV-1a, for tables in memory and to tell things apart; not against attackers (core/sha256.h). */
 #ifndef CM_CORE_HASH_H
 #define CM_CORE_HASH_H
 

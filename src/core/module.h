@@ -2,7 +2,7 @@
  * need.
  *
  * A module is looked for next to the program and where it was installed. It uses the program's own functions (messages,
- * log, memory), which the program therefore exports (-rdynamic), and is of exactly the program's build: who opens one
+ * log, memory), which the program therefore exports (-rdynamic), and is of exactly the program's build: the loader
  * compares a stamp before anything else of it is used. It stays open until the process ends.
  */
 #ifndef CM_CORE_MODULE_H

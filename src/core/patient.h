@@ -1,4 +1,4 @@
-/* A thread for calls into code that may never come back: who waits for it can go on without it. */
+/* A thread for calls into code that may never come back: the waiting thread can go on without it. */
 #ifndef CM_CORE_PATIENT_H
 #define CM_CORE_PATIENT_H
 

@@ -43,7 +43,7 @@ static inline void cm_stop_ask(cm_stop *stop) {
     __atomic_store_n(&stop->asked, 1, __ATOMIC_RELEASE);
 }
 
-/* Whether who asks now has asked before, and means it: of one wish there may be two signals, to a process and to its
+/* Whether the user has asked before and means it: of one wish there may be two signals, to a process and to its
  * group, as `timeout -s INT` sends them. For the handler of the signals that ask. */
 static inline bool cm_stop_is_urged(const cm_stop *stop) {
     const double apart = 0.25; /* seconds: less is the same wish */

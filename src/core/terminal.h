@@ -20,7 +20,7 @@ cm_terminal cm_terminal_of(int file);
 /* For a process that passes on what those write that it starts, before it starts them: their stdout counts as the
  * terminal that `file` is; as none if it is none. */
 void cm_terminal_lend(int file);
-bool cm_terminal_is_lent(void); /* stdout, by who has started this process */
+bool cm_terminal_is_lent(void); /* stdout, by the process that started this one */
 
 /* `line` and its end for a terminal of `columns`, without its last one; broken between words, and indented after a
  * break by `indent`. 0 columns: as it is. What does not fit into `size` bytes is cut off in front of the end. */

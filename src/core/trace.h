@@ -16,7 +16,7 @@ cm_status cm_trace_open(const char *path) CM_MUST_USE;
  * left their ranges (a pool between two runs has). Errors: CM_ERR_IO names the path. */
 cm_status cm_trace_close(void) CM_MUST_USE;
 
-/* Someone else who is told of every range when it begins and ends, on its thread, whether one is being recorded or not:
+/* A listener that is told of every range when it begins and ends, on its thread, whether one is being recorded or not:
  * a profiler. Borrowed; NULL: none. A range that is open when it comes only ends for it. */
 typedef struct cm_trace_listener {
     void (*begin)(const char *name);

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Who has started this process. */
+/* The launcher of this process. */
 typedef struct cm_launch_found {
     const char *launcher; /* "mpirun" or "srun"; NULL: none that starts ranks */
     int ranks;            /* of the job; 1 without a launcher */

@@ -282,7 +282,7 @@ cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 /* What the random steps of a trial have seen. */
 typedef struct cm_env_tried {
     int repeat_step;                /* of an episode: after it the player who had moved was to move again; 0: none */
-    int repeat_player;              /* who */
+    int repeat_player;              /* which */
     bool ends_at_limit;             /* an episode came to a real end right at the time limit */
     int steps;                      /* in all */
     double reward_low, reward_high; /* of all steps, and 0 */

@@ -17,8 +17,8 @@
 
 enum { MOST_OPEN = 16 };
 
-/* A name that could not be opened just now: who asks again at once, as each option does whether it is read, need not
- * wait for another process to fail. */
+/* A name that could not be opened just now: a caller that asks again at once, as each option does whether it is read,
+ * need not wait for another process to fail. */
 typedef struct failure {
     char path[512], message[1024];
     cm_status status;

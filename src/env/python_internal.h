@@ -17,9 +17,9 @@ struct cm_python_env {
     cm_env_def def;
     cm_python_spec said;
     bool is_shown_amiss, is_endless;      /* which has been said */
-    pthread_mutex_t lock;                 /* held by who talks to a process; of what follows */
-    double timeout;                       /* of who does */
-    bool are_together;                    /* of who does, too */
+    pthread_mutex_t lock;                 /* held by the thread that talks to a process; of what follows */
+    double timeout;                       /* of that thread */
+    bool are_together;                    /* of that thread, too */
     cm_worker *worker[CM_PYTHON_WORKERS]; /* started as they are needed */
     int workers;                          /* at most */
     char failed[512];                     /* the first error of a step, of all threads */

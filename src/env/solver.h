@@ -51,8 +51,8 @@ void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
  * CM_ERR_INTERRUPTED within a second after `stop` was asked (NULL: never asked); the solver may be asked again. */
 cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) CM_MUST_USE;
 
-/* plies[A]: moves until the end of the game if the action is played, itself included, and who wins then hurries and who
- * loses resists; 0 for actions that may not be played. Errors: CM_ERR_STATE after the end; CM_ERR_ABSENT where the
+/* plies[A]: moves until the end of the game if the action is played, itself included; the winner hurries and the
+ * loser resists; 0 for actions that may not be played. Errors: CM_ERR_STATE after the end; CM_ERR_ABSENT where the
  * solver knows values alone, as those of Connect4 and Hex do. */
 cm_status cm_solver_plies(cm_solver *solver, const void *state, uint8_t *plies) CM_MUST_USE;
 

@@ -77,7 +77,7 @@ static int bound_of_first(const position *p) {
     return cm_connect4_has_four(other | (empty & EVEN_ROWS & ~paired)) ? -1 : 0;
 }
 
-/* Whether player 0, who waits, wins by a cell that he wants in an odd row. He answers in the column that was just
+/* Whether player 0, not to move, wins by a cell that he wants in an odd row. He answers in the column that was just
  * played; in the column of the threat player 1 then gets the even rows, up to the cell below it, which he has to play
  * when all else is full. Columns that do not fit are paired as above. */
 static bool first_has_odd_threat(const position *p) {

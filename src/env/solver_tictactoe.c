@@ -12,7 +12,7 @@ static int index_of(const cm_tictactoe *s) {
     return index;
 }
 
-/* What a position or a move is worth, and how many plies the game still has if who wins hurries and who loses resists
+/* What a position or a move is worth, and how many plies the game still has if the winner hurries and the loser resists
  * (a draw fills the board). */
 typedef struct worth {
     int value, plies;

@@ -19,7 +19,7 @@ extern "C" {
 typedef enum cm_env_trust_in {
     CM_ENV_TRUST_ALL,   /* whatever cm_env_open is asked for: the names are the caller's own. The default */
     CM_ENV_TRUST_KNOWN, /* what was named, what is in the list, and what "gymnasium:ID" finds installed   */
-    CM_ENV_TRUST_NAMED, /* what was named, by who else reads files alone                                  */
+    CM_ENV_TRUST_NAMED, /* what was named, by what else reads files alone                                  */
 } cm_env_trust_in;
 
 /* Of the whole process, and not to be called while another thread opens environments. */

@@ -407,7 +407,7 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
         const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
         step_chunk(vector, at, some, NULL, values + (size_t)at * (size_t)size, rows);
     }
-    return CM_OK; /* who chooses numbers beyond the bounds may see such rewards */
+    return CM_OK; /* numbers beyond the bounds may give such rewards */
 }
 
 /* ---- checkpoints ---- */

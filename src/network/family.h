@@ -2,7 +2,7 @@
  * of dynamics (network.h). One file each, family_NAME.c, and a row of families.def.
  *
  * States are vectors [B, D], or planes [B, H, W, C] where `planes` says so. Actions are [B] int32, codes [B, codes].
- * Functions give the raw state; who calls them scales it. */
+ * Functions give the raw state; the caller scales it. */
 #ifndef CM_NETWORK_FAMILY_H
 #define CM_NETWORK_FAMILY_H
 

@@ -285,7 +285,7 @@ double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_t
 
 bool cm_inference_root_is_fused(const cm_inference *inference) { return cm_pass_is_fused(inference->root.pass); }
 
-/* From where the caller has written them: who writes the next ones has waited for what was made of these. */
+/* From where the caller has written them: the writer of the next ones has waited for what was made of these. */
 static cm_status write_inputs(cm_inference *inf, part *p) {
     return cm_stream_push(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT));
 }

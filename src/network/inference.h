@@ -64,9 +64,9 @@ cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
 
-/* The parts of a run for who works on the device: the inputs of the root pass go there, and stay as they are until
- * something after it has been read; the passes alone, as part of a work that is recorded (backend.h), on the inputs
- * that are there. */
+/* The parts of a run for callers that work on the device: the inputs of the root pass go there, and stay as they are
+ * until something after it has been read; the passes alone, as part of a work that is recorded (backend.h), on the
+ * inputs that are there. */
 cm_status cm_inference_write_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_fetch_root(cm_inference *inference) CM_MUST_USE; /* its outputs to the host */

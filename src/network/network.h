@@ -75,7 +75,7 @@ typedef struct cm_network_config {
 typedef struct cm_network cm_network;
 
 /* The configuration that the options mean for observations of a rank and shape and A actions; consistency heads if
- * asked. The model is CM_NETWORK_DYNAMICS and the policy joint; who wants another sets it afterwards. */
+ * asked. The model is CM_NETWORK_DYNAMICS and the policy joint; a caller that wants another sets it afterwards. */
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency);
 

@@ -6,9 +6,9 @@
  * all of it.
  *
  * Value targets come whole and in parts: target_value = value_partial + value_coefficient * V, where V is the stored
- * search value of the bootstrap position (value_bootstrap). Who has values of his own takes the parts, and V of
- * bootstrap_observations from the view of who moves there. The coefficient contains the power of the discount and the
- * sign of the player.
+ * search value of the bootstrap position (value_bootstrap). A caller with values of its own takes the parts, and V of
+ * bootstrap_observations from the view of the player to move there. The coefficient contains the power of the discount
+ * and the sign of the player.
  */
 #ifndef CM_REPLAY_BATCH_H
 #define CM_REPLAY_BATCH_H
@@ -58,7 +58,7 @@ typedef struct cm_batch {
     uint32_t *index;               /* [B]              likewise                                */
     int32_t *symmetry;             /* [B]              the one that was applied                */
     double policy_drift; /* how far policies set again are from the stored ones: the sum of cm_batch_set_policy's
-                            drifts, filled in by who sets them                                */
+                            drifts, filled in where they are set                                */
     int policies_anew;   /* how many these are                                                */
     /* scratch of drawing */
     cm_arena arena;

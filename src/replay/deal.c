@@ -82,7 +82,7 @@ static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states)
                    (long long)own, (long long)deal->first, (long long)all);
 }
 
-/* ---- who gets what ---- */
+/* ---- shares ---- */
 
 static int by_age(const void *a, const void *b) {
     const item *x = a, *y = b;

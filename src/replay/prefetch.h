@@ -25,9 +25,9 @@ typedef struct cm_batch_handle {
     int slot;              /* which of the depth + 1 batches it is, from 0 */
 } cm_batch_handle;
 
-/* What is done with each batch when it has been drawn, by who draws, before it is handed out: it is brought to where it
- * will be used. Each thread does it with a batch of its own. What it reports is an error of drawing. `run` NULL:
- * nothing. */
+/* What is done with each batch when it has been drawn, by the drawing thread, before it is handed out: it is brought to
+ * where it will be used. Each thread does it with a batch of its own. What it reports is an error of drawing. `run`
+ * NULL: nothing. */
 typedef struct cm_batch_stage {
     cm_status (*run)(void *context, int slot, cm_batch *batch);
     void *context;

@@ -93,7 +93,7 @@ static int lock_file(int file, int operation) {
 static cm_status acquire_lock(cm_run_directory *run) {
     CM_TRY(cm_dir_open_file(&run->dir, lock_name, O_RDWR | O_CREAT, &run->lock));
     int reason = EWOULDBLOCK;
-    for (int i = 0; i < LOCK_TRIES && reason == EWOULDBLOCK; i++) { /* who only looks holds it for a moment */
+    for (int i = 0; i < LOCK_TRIES && reason == EWOULDBLOCK; i++) { /* a reader holds it for a moment */
         if (i > 0) usleep(LOCK_PAUSE);
         if (lock_file(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
         reason = errno;

@@ -24,7 +24,7 @@ struct cm_run_learner {
     bool warned;       /* that the memory is full and too small for the first update */
 };
 
-/* A batch that has just been drawn (of the learner `context`), by who draws: reanalysed and on its way to the
+/* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed and on its way to the
  * trainer's slot. */
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
 

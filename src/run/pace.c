@@ -29,7 +29,7 @@ void cm_pace_advise(cm_pace *pace, double whole, double replay_ratio, char *out,
 
 #define MOST_SHARE    0.25
 #define UNKNOWN_SHARE 0.1
-#define GROWTH        1.5 /* of episodes, until the run ends: those of who learns may get longer */
+#define GROWTH        1.5 /* of episodes, until the run ends: those of a learning agent may get longer */
 #define MARGIN        1.1 /* as two evaluations do not take the same time */
 
 double cm_pace_need(const cm_pace *pace, int episodes, int most_steps) {

@@ -269,7 +269,7 @@ static void say_of_crashes(const cm_run *run) {
     cm_crash_advise(advice);
 }
 
-/* Who was told that checkpoints are left out hears of the first that is not. */
+/* After a line that checkpoints are left out, one tells of the first that is not. */
 static void report_space(cm_run *run) {
     if (run->is_put_off && cm_run_leads(run))
         cm_log(CM_INFO, "%s: update %lld found space and is saved", run->directory.path,

@@ -90,7 +90,7 @@ static cm_status compare(void *context, cm_checkpoint_reader *reader) {
     return c->status;
 }
 
-/* A file or a checkpoint that cannot be read is left to who loads it. */
+/* A file or a checkpoint that cannot be read is left to its loader. */
 static cm_status compare_file(const char *run, const char *path, cm_config *config) {
     cm_checkpoint_store *store = NULL;
     comparison c = {.config = config};

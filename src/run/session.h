@@ -37,7 +37,7 @@ typedef struct cm_session {
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */
 
-/* The network alone, for who reads files: no environment, of which `spec` says what has to be known, is opened, and no
+/* The network alone, for readers of files: no environment, of which `spec` says what has to be known, is opened, and no
  * backend and no pool. Errors: those of cm_network_create. *out is owned by the caller. */
 cm_status cm_session_open_network(const cm_configuration *configuration, const cm_env_spec *spec,
                                   cm_session **out) CM_MUST_USE;

@@ -1,4 +1,4 @@
-/* Matches: who moves first, openings, independence of threads, and the files of games. */
+/* Matches: the first player, openings, independence of threads, and the files of games. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -69,7 +69,7 @@ START_TEST(a_signal_from_somebody_else_is_no_crash) {
 }
 END_TEST
 
-/* Who asks first: a person, or a batch system, of which no one at the terminal knows. */
+/* Which signal comes first: of a person, or a batch system, of which no one at the terminal knows. */
 START_TEST(a_second_request_names_the_library_that_hangs) {
     const bool is_batch = _i == 2, is_term = _i == 1;
     char path[160], text[2048];

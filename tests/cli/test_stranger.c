@@ -251,7 +251,7 @@ START_TEST(no_command_imports_a_module_that_a_file_names) {
 }
 END_TEST
 
-/* Who stands in a folder with a configuration.json reads it by every command. */
+/* In a folder with a configuration.json every command reads it. */
 START_TEST(no_command_opens_what_a_configuration_here_names) {
     static const char *const here[] = {"train --quiet",
                                        "config",

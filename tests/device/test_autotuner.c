@@ -48,7 +48,8 @@ static cm_status measure(void *context, float *milliseconds) {
     return CM_ERR_STATE;
 }
 
-static int compared, reference, odd; /* calls of `agree`, whom the others are compared with, who differs */
+static int compared, reference,
+    odd; /* calls of `agree`, the candidate that the others are compared with, the one that differs */
 
 static cm_status agree(void *context, bool first) {
     (void)context;

@@ -111,7 +111,7 @@ START_TEST(a_task_without_a_limit_on_steps_gets_one_and_a_warning) {
                                                 "  def step(s, a): return [0.0], 0.0, False\n");
     open_and_listen(path, &env);
     must_equal(env.spec.max_steps, 10000);
-    must_msg(said[0] == '\0', "%s", said); /* who opens it may still choose one */
+    must_msg(said[0] == '\0', "%s", said); /* the caller may still choose one */
     cm_env_warn_endless(&env, 480);
     must_msg(said[0] == '\0', "%s", said);
     cm_env_warn_endless(&env, 0);

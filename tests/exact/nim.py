@@ -1,5 +1,5 @@
 class Nim:
-    """Two players: five stones, one or two are taken, who takes the last one wins."""
+    """Two players: five stones, one or two are taken, the last stone wins."""
 
     players = 2
     actions = 2

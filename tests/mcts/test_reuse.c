@@ -5,7 +5,7 @@
 
 enum { SIMULATIONS = 60 };
 
-/* Tic-tac-toe as a model: a state is a number in base 3, nine digits, and who moves follows from the count. */
+/* Tic-tac-toe as a model: a state is a number in base 3, nine digits, and the player to move follows from the count. */
 typedef struct rules {
     int32_t *states; /* [slots] */
     int32_t root[4]; /* of the next run */

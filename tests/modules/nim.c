@@ -1,5 +1,5 @@
-/* A library with a game of two whose actions have no names: one to three of five stones are taken, who takes the last
- * wins. */
+/* A library with a game of two whose actions have no names: one to three of five stones are taken, the player of the
+ * last wins. */
 #include "env/board.h"
 
 typedef struct nim {

@@ -40,7 +40,7 @@ static bool is_shuffle(const ptx_instruction *i) {
     return i->run == ptx_come_to_shuffle || i->run == ptx_come_to_shuffle_from;
 }
 
-/* Where only the operation says who waits for whom, not its place: the others are .aligned. */
+/* Where only the operation says which lanes wait for which, not its place: the others are .aligned. */
 static bool is_anywhere(const ptx_instruction *i) { return i->run == ptx_come_to_warp_barrier || is_shuffle(i); }
 
 static bool is_same_barrier(const thread *a, const thread *b) {
@@ -50,7 +50,7 @@ static bool is_same_barrier(const thread *a, const thread *b) {
 
 /* ---- what they do ---- */
 
-/* Those who met at a barrier of their warp have seen what each of them had. */
+/* Lanes that met at a barrier of their warp have seen what each of them had. */
 static void order(thread *all, uint32_t mask) {
     uint32_t seen[PTX_WARP] = {0};
     for (int k = 0; k < PTX_WARP; k++) {
@@ -182,7 +182,7 @@ static void multiply(thread *all) {
     for (int k = 0; k < PTX_WARP; k++) write_sums(&all[k], &f);
 }
 
-/* ---- who is there ---- */
+/* ---- lanes that are there ---- */
 
 static int warp_end(const block *b, int first) {
     return first + PTX_WARP < b->launch->threads ? first + PTX_WARP : b->launch->threads;

@@ -272,7 +272,7 @@ void ptx_races_close(struct races *races);
 void ptx_races_begin(struct races *races); /* a launch */
 /* `address` of the host; used: a bit per byte. Fails the thread's launch. */
 void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write);
-/* Shared memory that a product of a warp group reads: who wrote it must have fenced it, and met others, since. */
+/* Shared memory that a product of a warp group reads: its writer must have fenced it, and met others, since. */
 void ptx_races_factor(thread *t, const void *address, int bytes);
 
 #endif

@@ -234,7 +234,7 @@ void ptx_profile_until(thread *t, uint64_t when) {
 
 /* ---- those at a barrier ---- */
 
-/* Everybody goes on as the last one who has come. */
+/* All lanes go on as the last one that has come. */
 static void wait_for_last(ptx_profile *p, int first, int end, uint32_t mask) {
     int last = -1;
     for (int k = first; k < end; k++)

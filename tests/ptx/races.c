@@ -1,5 +1,5 @@
-/* Who has read and written what in a launch. Every word of memory has a cell, or every byte where there are accesses to
- * less than words: who wrote it last, and the last two who have read it since. Two accesses of which one writes must be
+/* Readers and writers of words in a launch. Every word of memory has a cell, or every byte where there are accesses to
+ * less than words: its last writer, and the last two readers since. Two accesses of which one writes must be
  * one thread's, or have a barrier between them. */
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +155,7 @@ void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, 
         if (used >> k & 1) note(t, cell_of(p, first + (uintptr_t)k), space, is_write);
 }
 
-/* Whether what was written was fenced before the last barrier of who wrote it. */
+/* Whether what was written was fenced before the last barrier of its writer. */
 static void check_fence(thread *t, const access *writer) {
     if (writer->thread < 0 || writer->block != t->block->index) return;
     if (t->block->threads[writer->thread].known_fences != writer->fences) return;

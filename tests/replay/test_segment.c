@@ -459,7 +459,7 @@ START_TEST(every_truncation_and_every_flipped_byte_is_refused) {
 }
 END_TEST
 
-/* Writes a checksum that agrees, as somebody who means harm would; where that is of what is packed, in the older form,
+/* Writes a checksum that agrees, as an attacker would; where that is of what is packed, in the older form,
  * which has it of what is stored. */
 static void seal(cm_bytes *file) {
     uint64_t stored = file->size - 64;

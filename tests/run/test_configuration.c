@@ -162,7 +162,7 @@ START_TEST(file_of_the_original_is_accepted_with_its_meaning) {
 END_TEST
 
 /* The effective configuration of the original's file, read back, means the same. */
-/* Who trains where configuration.json lies has supports that fit, too; what a file says is meant. */
+/* A run where configuration.json lies has supports that fit, too; what a file says is meant. */
 START_TEST(a_file_for_new_runs_leaves_out_what_fits_the_task) {
     char path[CM_TEST_PATH], *text;
     size_t size;

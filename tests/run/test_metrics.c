@@ -134,7 +134,7 @@ START_TEST(unfinished_last_line_is_ignored_and_a_bad_line_is_named) {
     ck_assert_int_eq(count, 1);
     free(rows);
     ck_assert_int_eq(cm_file_write(path, "{\"iteration\": 1}\n{\"iter\n", 24), CM_OK);
-    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_ERR_IO); /* no mistake of who calls */
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_ERR_IO); /* no mistake of the caller */
     ck_assert_msg(strstr(cm_error_message(), "a damaged line of metrics, which may be removed: ") == cm_error_message(),
                   "%s", cm_error_message());
     ck_assert_msg(strstr(cm_error_message(), ":2: ") != NULL, "%s", cm_error_message());

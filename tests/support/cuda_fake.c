@@ -34,7 +34,7 @@ struct CUstream_st {
     int pushed, joined;         /* as a branch: what it was given, and what of that another stream follows */
 };
 struct CUevent_st {
-    bool is_blocking; /* who waits for it sleeps */
+    bool is_blocking; /* the waiting thread sleeps */
     int recorded;
     struct CUgraph_st *capture; /* of the stream, as it was recorded */
     cm_cu_stream of;

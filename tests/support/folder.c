@@ -18,7 +18,7 @@ void cm_test_root_make(void) {
     static char state[sizeof root + sizeof "/state"];
     if (mkdtemp(root) && chmod(root, 0711) == 0) {
         snprintf(state, sizeof state, "%s/state", root);
-        setenv("XDG_STATE_HOME", state, 1); /* and not in the home of who tests */
+        setenv("XDG_STATE_HOME", state, 1); /* and not in the user's home */
         return;
     }
     fprintf(stderr, "%s: cannot be made; tests need a folder below /tmp\n", root);

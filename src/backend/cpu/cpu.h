@@ -1,6 +1,6 @@
 /* Inside of the cpu backend: its state, the packed weights that all streams share, the plans of a stream.
  *
- *   cpu.c, plan.c         the class: opening, streams; plans and who finds them again
+ *   cpu.c, plan.c         the class: opening, streams; plans and their lookup
  *   product.h, pack.c     matrix products, packed weights
  *   dense.c, lstm.c       dense layers and lstm by them
  *   conv.c, winograd.h    convolutions, by oneDNN or by Winograd's algorithm

@@ -75,7 +75,7 @@ static area common_of(const area *a, const area *b) {
     return both;
 }
 
-/* ---- who has written an area ---- */
+/* ---- writers of an area ---- */
 
 /* The most elements of an area that one of c->last[found] has. */
 static int64_t covered_by(const copier *c, const area *a, int found) {

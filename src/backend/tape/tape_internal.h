@@ -80,7 +80,7 @@ cm_var cm_tape_new_like(cm_tape *tape,
                         cm_var x); /* WORK, float32, shape of x, gradient if x or the tape's parameters have one */
 /* `shape`, which begins `offset` bytes after the first of x, without gradient; CM_NO_VAR of CM_NO_VAR. */
 cm_var cm_tape_alias(cm_tape *tape, cm_var x, const cm_tensor *shape, size_t offset);
-cm_var cm_tape_root(const cm_tape *tape, cm_var x); /* who keeps the books for x: whole views share their base's */
+cm_var cm_tape_root(const cm_tape *tape, cm_var x); /* the owner of x's bookkeeping: whole views share their base's */
 cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice);
 
 /* Appends a call; t[] starts as CM_NO_VAR everywhere. NULL after an error. Valid until the next append. */

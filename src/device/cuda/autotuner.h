@@ -22,7 +22,7 @@ typedef struct cm_autotuner {
     cm_status (*use)(void *context, const void *candidate);   /* makes it the one that runs; it may fail */
     cm_status (*measure)(void *context, float *milliseconds); /* of the one that was taken; it may fail */
     /* NULL, or: do the results of the one that was measured agree with those of the first one that did (`first`: this
-     * is it)? Who fails is out, with a line that says so. */
+     * is it)? One that fails is out, with a line that says so. */
     cm_status (*agree)(void *context, bool first);
 } cm_autotuner;
 

@@ -68,7 +68,7 @@ enum { /* attributes of a device */
 
 enum {
     CM_CU_STREAM_NON_BLOCKING = 1,
-    CM_CU_EVENT_BLOCKING = 1, /* who waits for it sleeps */
+    CM_CU_EVENT_BLOCKING = 1, /* the waiting thread sleeps */
     CM_CU_EVENT_NO_TIMING = 2,
     CM_CU_CAPTURE_THREAD = 1
 };

@@ -183,7 +183,7 @@ static void close_comm(cm_comm *comm) {
     comm->context = NULL;
 }
 
-/* Who is on which machine. */
+/* The ranks of each machine. */
 static cm_status find_hosts(cm_comm *comm) {
     context *c = comm->context;
     const size_t width = MPI_MAX_PROCESSOR_NAME;

@@ -1,5 +1,5 @@
-/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), join.c (who has not come), beat.c
- * (who is alive), guard.c (a launcher that does not end). */
+/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), join.c (absent ranks), beat.c
+ * (ranks that are alive), guard.c (a launcher that does not end). */
 #ifndef CM_DISTRIBUTED_MPI_INTERNAL_H
 #define CM_DISTRIBUTED_MPI_INTERNAL_H
 
@@ -32,7 +32,7 @@ typedef struct cm_beat cm_beat;
 
 /* Begins to send beats to the rank after this one and to hear those of the rank before it, on a thread and a
  * communicator of its own. `host` [size, width] are the machines of the ranks; borrowed. If 5 s less
- * than `timeout`, or half of it where that is more, pass without a beat, the thread logs who is silent and ends the
+ * than `timeout`, or half of it where that is more, pass without a beat, the thread logs the silent rank and ends the
  * job. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */
 cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat **out) CM_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* MPI waits without end for ranks that never join, and until then they know nothing of each other. So every rank says
- * by a name that the others of its machine can see that it has come, and a thread looks who has not. */
+ * by a name that the others of its machine can see that it has come, and a thread looks for those that have not. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "distributed/mpi/internal.h"
 
-enum { EXIT_LOST = 1, TURN_SECONDS = 2 /* in which who speaks first ends the job for the others */ };
+enum { EXIT_LOST = 1, TURN_SECONDS = 2 /* in which the first rank that speaks ends the job for the others */ };
 
 struct cm_join {
     pthread_t thread;
@@ -73,7 +73,7 @@ static bool is_joined(cm_join *j, double seconds) {
     return is_over;
 }
 
-/* Who is missed. A rank of another machine cannot be told from one that has come there. */
+/* The absent ranks. A rank of another machine cannot be told from one that has come there. */
 static void name_missing(const cm_join *j, int missing, int first) {
     char host[65] = "";
     gethostname(host, sizeof host - 1);

@@ -1,4 +1,4 @@
-/* Packed weights: how long they stay as they are, who shares them, and that preparing is enough to have them right. */
+/* Packed weights: how long they stay as they are, their users, and that preparing is enough to have them right. */
 #include "backend/pair.h"
 
 #include "backend/cpu/cpu.h"

@@ -246,7 +246,8 @@ cm_status cm_product_prepare(cm_stream *stream, const cm_cuda_product *product, 
     CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a matrix product"));
     plan->product = *product;
     cm_status status = describe(plan);
-    if (status == CM_OK) status = set_bias(plan, cm_library_workspace(stream)); /* some address, for who checks it */
+    if (status == CM_OK)
+        status = set_bias(plan, cm_library_workspace(stream)); /* some address, for the library's check */
     if (status == CM_OK) status = choose(stream, plan);
     if (status != CM_OK) {
         cm_product_free(plan);

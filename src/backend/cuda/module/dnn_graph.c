@@ -145,7 +145,7 @@ static cm_status describe_step(cm_dnn_graph *g, cudnnPointwiseMode_t mode, cm_dn
     CM_TRY(cm_dnn_add(&g->fixed, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, &what));
     CM_TRY(cm_dnn_set(what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
     CM_TRY(cm_dnn_set_type(what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT));
-    /* Where it is no longer known, who tries an engine looks at what becomes of NaN. */
+    /* Where it is no longer known, the trial of an engine looks at what becomes of NaN. */
     (void)!cm_dnn_set(what, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &nan);
     CM_TRY(cm_dnn_finish(what));
     CM_TRY(add_operation(g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, &step));

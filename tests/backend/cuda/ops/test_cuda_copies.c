@@ -137,7 +137,7 @@ START_TEST(a_plan_of_memory_has_space_for_copies) {
 }
 END_TEST
 
-/* ---- who writes a copy, who reads it ---- */
+/* ---- writers and readers of a copy ---- */
 
 enum { WIDTH = 16 };
 

@@ -236,7 +236,8 @@ START_TEST(copies_that_an_optimizer_step_has_renewed_are_not_renewed_again) {
     ck_assert_int_eq(launches_to_renew(parameters), 1);
     optimizer_step(parameters, momentum, gradient, 0, PARAMETERS);
     ck_assert_int_eq(launches_to_renew(parameters), 0);
-    ck_assert_int_eq(launches_to_renew(parameters), 1); /* who asks for it without a step has changed something */
+    ck_assert_int_eq(launches_to_renew(parameters),
+                     1); /* to ask for it without a step means that something has changed */
     optimizer_step(parameters, momentum, gradient, 0, SPLIT);
     optimizer_step(parameters, momentum, gradient, SPLIT, PARAMETERS - SPLIT);
     ck_assert_int_eq(launches_to_renew(parameters), 0);
