@@ -176,7 +176,7 @@ static cm_status run(cm_reanalyser *r, cm_batch *batch) {
     r->batch = batch;
     list_positions(r);
     CM_TRY(cm_pool_run(r->pool, (r->count + r->rows - 1) / r->rows, search, r));
-    batch->policy_drift = 0.0, batch->policies_anew = r->count;
+    batch->policy_drift = 0.0, batch->policies_reanalysed = r->count;
     for (int i = 0; i < r->count; i++) batch->policy_drift += (double)r->drift[i];
     return CM_OK;
 }

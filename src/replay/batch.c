@@ -314,7 +314,7 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
     int rows = batch->config.rows;
     batch->update = update;
-    batch->policy_drift = 0.0, batch->policies_anew = 0;
+    batch->policy_drift = 0.0, batch->policies_reanalysed = 0;
     draw_slots(replay, batch);
     weigh(replay, beta, batch);
     draw_symmetries(replay, batch);

@@ -57,9 +57,9 @@ typedef struct cm_batch {
     int32_t *slot;                 /* [B]              for cm_replay_update_priorities         */
     uint32_t *index;               /* [B]              likewise                                */
     int32_t *symmetry;             /* [B]              the one that was applied                */
-    double policy_drift; /* how far policies set again are from the stored ones: the sum of cm_batch_set_policy's
-                            drifts, filled in where they are set                                */
-    int policies_anew;   /* how many these are                                                */
+    double policy_drift;     /* how far policies set again are from the stored ones: the sum of cm_batch_set_policy's
+                                drifts, filled in where they are set                                */
+    int policies_reanalysed; /* how many these are                                                */
     /* scratch of drawing */
     cm_arena arena;
     cm_key *key;                      /* [B] of the rows' streams                */

@@ -81,7 +81,7 @@ static const row round_rows[] = {
 #define CM_OPTIONAL_LOSS LOSS_SUM
 #include "trainer/losses.def"
     SUM(policy_drift),
-    SUM(policies_anew),
+    {"policies_anew", AT(round.sum.policies_reanalysed), NUMBER, -HUGE_VAL, HUGE_VAL, 0},
     SUM(learning_rate),
 };
 

@@ -259,7 +259,7 @@ size_t cm_run_learner_memory(const cm_run_learner *l, cm_memory_row *rows, int c
     if (n < capacity) rows[n++] = (cm_memory_row){"replay", (size_t)counts.bytes};
     if (n < capacity) rows[n++] = (cm_memory_row){"batches", (size_t)cm_prefetch_bytes(l->prefetch)};
     if (l->reanalyser && n < capacity)
-        rows[n++] = (cm_memory_row){CM_ROW_REANALYSES, cm_reanalyser_memory(l->reanalyser)};
+        rows[n++] = (cm_memory_row){CM_ROW_REANALYSIS, cm_reanalyser_memory(l->reanalyser)};
     size_t total = 0;
     for (int i = 0; i < n; i++) total += rows[i].bytes;
     *count = n;

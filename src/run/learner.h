@@ -29,9 +29,9 @@ typedef struct cm_learning {
     double total_loss, loss[CM_LOSSES], entropy, gradient_norm; /* NAN of optional losses that are not recorded */
     double clipped, clipped_rewards;                            /* shares of targets                                */
     double value_reach, reward_reach;                           /* largest absolute targets of this rank            */
-    double policy_drift, policies_anew; /* of all ranks; the drift of one, NAN if there is none */
-    double learning_rate;               /* of the last update */
-    double loss_scale, skipped_steps;   /* after them; since the start of the run; NAN without loss scaling */
+    double policy_drift, policies_reanalysed; /* of all ranks; the drift of one, NAN if there is none */
+    double learning_rate;                     /* of the last update */
+    double loss_scale, skipped_steps;         /* after them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
 /* The updates of an iteration, which can be broken off between two of them and gone on with, by another process, too.
@@ -44,7 +44,7 @@ typedef struct cm_learning_round {
 } cm_learning_round;
 
 /* Makes replay, batches and trainer of a session; `pool` does the work. `agent`, whose weights change only between
- * iterations, searches again. Rounds are broken off when `stop` is asked (NULL: never). All are borrowed; the caller
+ * iterations, reanalysis. Rounds are broken off when `stop` is asked (NULL: never). All are borrowed; the caller
  * owns the learner. */
 cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, const cm_stop *stop,
                                 cm_run_learner **out) CM_MUST_USE;
@@ -98,7 +98,7 @@ int64_t cm_run_learner_plan(const cm_configuration *configuration);
 int cm_run_learner_segment(const cm_configuration *configuration, const cm_env_spec *spec);
 
 /* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
-#define CM_ROW_REANALYSES "searches again"
+#define CM_ROW_REANALYSIS "reanalysis"
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);
 
 #ifdef __cplusplus

@@ -80,10 +80,10 @@ static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
 
 /* Policies that were reanalysed, and their drift, of all ranks. */
 static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
-    double all[2] = {sum->policy_drift, sum->policies_anew};
+    double all[2] = {sum->policy_drift, sum->policies_reanalysed};
     if (!l->reanalyser) return CM_OK;
     CM_TRY(l->comm->all_reduce_double(l->comm, all, 2));
-    sum->policy_drift = all[0], sum->policies_anew = all[1];
+    sum->policy_drift = all[0], sum->policies_reanalysed = all[1];
     return CM_OK;
 }
 
@@ -95,7 +95,7 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
         const bool is_missing = cm_loss_rows[i].is_optional && !cm_trainer_has_loss(l->trainer, (cm_loss)i);
         sum->loss[i] /= is_missing ? (double)NAN : n;
     }
-    sum->policy_drift /= sum->policies_anew;
+    sum->policy_drift /= sum->policies_reanalysed;
     sum->total_loss /= n, sum->entropy /= n, sum->gradient_norm /= n - (double)sum->skipped;
     sum->clipped /= batches, sum->clipped_rewards /= batches;
 }
@@ -137,7 +137,7 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
-    sum->policy_drift += batch->policy_drift, sum->policies_anew += batch->policies_anew;
+    sum->policy_drift += batch->policy_drift, sum->policies_reanalysed += batch->policies_reanalysed;
     l->launched_count--;
     for (int i = 0; i < l->launched_count; i++) l->launched[i] = l->launched[i + 1];
     return cm_batch_release(handle);

@@ -35,7 +35,7 @@ uint64_t cm_run_memory_space(const cm_run *run) {
 
 const char *cm_run_memory_advice(const cm_run *run, const char *most) {
     const cm_env_spec *spec = &run->session->env.spec;
-    if (strcmp(most, CM_ROW_REANALYSES) == 0)
+    if (strcmp(most, CM_ROW_REANALYSIS) == 0)
         return "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network";
     if (spec->rank == 3 && spec->observation_size >= LARGE_PICTURE)
         return "give smaller pictures (84 x 84), or lower memory_steps, batch_size, num_unroll_steps or num_envs";

@@ -156,7 +156,7 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
  * has those that are kept with it. */
 static void restore_round(cm_run *run, const cm_run_counters *c) {
     run->round = c->round;
-    if (!cm_run_leads(run)) run->round.sum.policy_drift = run->round.sum.policies_anew = 0.0;
+    if (!cm_run_leads(run)) run->round.sum.policy_drift = run->round.sum.policies_reanalysed = 0.0;
     run->row = cm_metrics_empty();
     if (c->temperature >= 0.0) run->row.temperature = c->temperature;
 }

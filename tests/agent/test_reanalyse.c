@@ -92,8 +92,8 @@ START_TEST(unchanged_network_without_noise_finds_what_was_played) {
     memset(fresh->target_policy, 0, policy_bytes(&s));
     reanalyse(fresh);
     expect_same_policies(&s, stored, fresh, true);
-    ck_assert_int_ge(fresh->policies_anew, ROWS);
-    ck_assert_double_gt(fresh->policy_drift, 0.49 * fresh->policies_anew); /* from all zeros */
+    ck_assert_int_ge(fresh->policies_reanalysed, ROWS);
+    ck_assert_double_gt(fresh->policy_drift, 0.49 * fresh->policies_reanalysed); /* from all zeros */
     reanalyse(fresh);
     ck_assert(fresh->policy_drift == 0.0);
     cm_batch_destroy(stored);
@@ -126,7 +126,7 @@ START_TEST(changed_network_changes_the_rows_that_are_taken_and_no_others) {
     }
     ck_assert_int_gt(changed, ROWS / 2);
     ck_assert_int_gt(ended, 0);
-    const double drift = fresh->policy_drift / fresh->policies_anew;
+    const double drift = fresh->policy_drift / fresh->policies_reanalysed;
     ck_assert(drift > 0.01 && drift < 1.0);
     cm_batch_destroy(stored);
     cm_batch_destroy(fresh);

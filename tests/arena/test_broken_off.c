@@ -57,12 +57,12 @@ START_TEST(what_searches_ends_before_its_next_operation) {
     const cm_actor_config actor = {.environments = ENVIRONMENTS, .steps = STEPS, .stop = &counted.stop};
     scene_plays(&s, actor, (cm_target_rule){.unroll = K, .td_steps = 2, .discount = 1.0});
     counted_begin(s.session->backend);
-    count_from_the_start(0);
+    counted_restart(0);
     scene_act(&s);
     ck_assert_int_eq(kinds[_i](&s), CM_OK);
     cm_replay_undo_append(s.replay);
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
-        count_from_the_start(moments[i]);
+        counted_restart(moments[i]);
         ck_assert_int_eq(kinds[_i](&s), CM_ERR_INTERRUPTED);
         ck_assert_int_eq(counted.made, moments[i]);
         cm_replay_undo_append(s.replay);
@@ -104,7 +104,7 @@ START_TEST(answers_that_are_broken_off_are_those_of_fewer_simulations) {
     counted_begin(s.session->backend);
     for (int moment = 1; moment < LATE && before < MOST; moment++) {
         int sum = 0;
-        count_from_the_start(moment);
+        counted_restart(moment);
         const cm_status status = cm_analyser_run(analyser, POSITIONS);
         const cm_analysis found = cm_analyser_get(analyser, 1);
         for (int a = 0; a < s.session->env.spec.actions; a++) sum += found.visits[a];

@@ -520,7 +520,7 @@ START_TEST(refusals_name_what_to_do) {
     ck_assert_ptr_null(strstr(result.err, "reanalyse_ratio"));
     expect_exit("train --quiet --run z --threads 2 --set memory_limit=3000000 --set memory_bytes=1000000"
                 " --set hidden_dim=16 --set num_simulations=400 --set reanalyse_ratio=1 --set batch_size=64",
-                1, "most of it is searches again: set reanalyse_ratio to 0, or lower num_simulations, threads or");
+                1, "most of it is reanalysis: set reanalyse_ratio to 0, or lower num_simulations, threads or");
     expect_exit("train --quiet --run z --set action_encoding=board", 2,
                 "cumind: Network architecture.action_encoding: \"board\" is for family resnet");
     expect_exit(

@@ -386,7 +386,7 @@ START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does)
 }
 END_TEST
 
-START_TEST(reanalyses_that_do_not_fit_are_named) {
+START_TEST(a_reanalysis_that_does_not_fit_is_named) {
     static const char kind[] = "env_name=catch num_envs=64 num_simulations=64 memory_bytes=1000000";
     const long step = 100000;
     char text[256];
@@ -444,7 +444,7 @@ int main(void) {
     tcase_add_test(plans, a_plan_is_printed_before_it_is_taken);
     tcase_add_test(plans, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
     tcase_add_loop_test(plans, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
-    tcase_add_test(plans, reanalyses_that_do_not_fit_are_named);
+    tcase_add_test(plans, a_reanalysis_that_does_not_fit_is_named);
     tcase_add_test(plans, the_limit_that_the_user_sets_counts_for_the_device_too);
     return cm_test_main(suite);
 }

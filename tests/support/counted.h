@@ -28,7 +28,7 @@ static inline void counted_begin(cm_backend *backend) {
 }
 
 /* From now on operations are counted again, and number `asks` asks. Nothing has been asked. */
-static inline void count_from_the_start(int asks) {
+static inline void counted_restart(int asks) {
     atomic_store(&counted.made, 0);
     atomic_store(&counted.asks, asks);
     counted.stop = (cm_stop){.asked = 0};

@@ -386,7 +386,7 @@ START_TEST(an_update_that_is_asked_to_stop_ends_before_its_next_operation_and_le
     counted_begin(broken.base.backend);
     for (;; asks++) {
         cm_status status = CM_OK;
-        count_from_the_start(asks);
+        counted_restart(asks);
         for (int i = 0; i < 2 && status == CM_OK; i++)
             status = cm_trainer_update(broken.base.trainer, &broken.batch, &r);
         if (status == CM_OK) break;
