@@ -1,16 +1,16 @@
-/* Self-play: E environments act with an agent and write what happens into a replay.
+/* Self-play: E environments act with an agent, and their steps go into a replay.
  *
- * Environments are divided into shards (cm_agent_shard_rows); one worker plays a shard through all steps of an
- * iteration. Where searches are made on a device self-play is double-buffered: the shards are two halves of the
- * environments (all of them, below CM_DOUBLE_BUFFERS_FROM) that one worker interleaves. While the device searches for
- * one half, the environments of the other move and their steps go to the replay. Noise and moves of an environment
- * depend on (seed, number of the environment, step) alone, so threads change nothing.
+ * Environments are divided into shards (cm_agent_shard_rows). One worker plays a shard through all steps of an
+ * iteration. If searches run on a device, self-play is double-buffered: the shards are two halves of the environments
+ * (one shard below CM_DOUBLE_BUFFERS_FROM), which one worker interleaves. While the device searches for one half, the
+ * other half steps and appends to the replay. Noise and moves depend on (seed, number of the environment, step) alone,
+ * so threads change nothing.
  *
- * A truncated episode is bootstrapped with the value of a search at its last observation, concurrent with the search of
- * the next step if there are few (truncation_bootstrap.c).
+ * A truncated episode is bootstrapped with the value of a search at its last observation. A few such searches run
+ * with that of the next step (truncation_bootstrap.c).
  *
- * With reuse_tree a search goes on with what the one before has found below the move that was played. An iteration
- * begins with fresh trees, since its weights are new; so no tree is part of a checkpoint.
+ * With reuse_tree a search continues the tree below the move that was played. An iteration has new weights and begins
+ * with fresh trees, so no checkpoint contains a tree.
  */
 #ifndef CM_AGENT_ACTING_H
 #define CM_AGENT_ACTING_H

@@ -1,6 +1,7 @@
-/* The search of a planner on a device: trees, hidden states and the network's passes lie there, and a whole search is
- * one recorded work: root pass, N recurrent passes (with chance also N of afterstates) with the tree's kernels between
- * them. The host draws the noise before and chooses the moves after. Internal to the folder; a planner owns one. */
+/* The search of a planner on a device, which holds the trees, the hidden states and the network's passes. A whole
+ * search is one captured graph: the root pass, then N recurrent passes (with chance also N of afterstates) with the
+ * tree's kernels between them. The host draws the noise before and chooses the moves after. Internal to the folder; a
+ * planner owns one. */
 #ifndef CM_AGENT_DEVICE_PLANNER_H
 #define CM_AGENT_DEVICE_PLANNER_H
 

@@ -1,5 +1,5 @@
-/* What a module has for acting, as a table in the class of its backend (agent/cuda/): all simulations of a search whose
- * trees lie on a device, as one kernel. Without it a simulation is the launches of its passes and one of the trees'. */
+/* All simulations of a search on a device as one kernel: a table in the class of the backend (agent/cuda/). Without it
+ * a simulation is several launches: those of its passes and one of the trees. */
 #ifndef CM_AGENT_KERNELS_H
 #define CM_AGENT_KERNELS_H
 

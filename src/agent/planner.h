@@ -1,19 +1,19 @@
-/* Searches for a number of rows at once with a network: one search, one model, one stream.
+/* A planner searches for R rows at once: one search, one model, one stream.
  *
- * The model is the network's dynamics on hidden states, or, if the planner is given the rules of a game, these: each
- * node then has a copy of the game's state, and the network only predicts (model.h).
+ * The model is the network's dynamics on hidden states. If the planner is given the rules of a game, the model is
+ * these: each node has a copy of the game's state, and the network only predicts (model.h).
  *
- * Where the backend has kernels for it, the trees of a learnt model lie on its device, and a run is one
- * recorded work (device_planner.h); otherwise the host has the trees and calls the network once per simulation. Results
- * are the same but for the last digits of floats.
+ * If the backend has kernels for it, the trees of a learnt model lie on its device, and a run is one captured graph
+ * (device_planner.h). Otherwise the host has the trees and calls the network once per simulation. The results are the
+ * same but for the last digits of floats.
  *
- * A planner is used by one thread at a time; several planners may run concurrently on the same weights. What a row
- * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
- * fixed number of rows; rows outside the request compute on leftovers in slots of their own.
+ * One thread uses a planner at a time; several planners may search concurrently with the same weights. The result of a
+ * row depends on its own inputs alone, not on the division of rows over planners. A pass has a fixed number of rows;
+ * rows outside the request compute on leftovers in slots of their own.
  *
- * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h):
- * masks, visits and values are rows [A], which are not asked for where there are too many actions. The policy's output,
- * weights and probabilities, are rows [P]: with a policy per number, marginals (core/policy_form.h).
+ * Inputs and outputs cover all A actions, even if searches choose among drawn ones (sampled.h): masks, visits and
+ * values are rows [A], which must not be asked for if there are too many actions. The policy's output, weights and
+ * probabilities are rows [P]: with a policy per number, marginals (core/policy_form.h).
  *
  * Letters: R rows, O observation elements, A actions, P entries of a policy, N simulations.
  */

@@ -1,12 +1,12 @@
-/* Reanalyse: policy targets from new searches, by the network as it is now, in place of those of the day they were
- * played (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; docs/spec/learning.md 5.3).
+/* Reanalyse: policy targets from new searches with the present network, in place of those of the day they were played
+ * (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; docs/spec/learning.md 5.3).
  *
- * Of the B rows of a whole batch floor(ratio B) are reanalysed, at all K + 1 steps that lie in their episode. Which
- * ones is a matter of their number alone, spread evenly, so that every rank has its share. The replay keeps what it
- * has: a position that is drawn again is reanalysed.
+ * Of the B rows of a whole batch floor(ratio B) are reanalysed, at all K + 1 steps that lie in their episode. The
+ * number of a row decides, spread evenly, so every rank has its share. The replay keeps its policies: a position is
+ * reanalysed each time it is drawn.
  *
- * A search is the one of acting: same weights, same simulations, and with root noise if that is wanted. It depends on
- * (seed, number of the row, update, step) and the position alone: not on threads, nor on what else is in the batch.
+ * A search is that of acting: same weights, same simulations, optional root noise. It depends on (seed, number of the
+ * row, update, step) and the position alone: not on threads, nor on the other rows of the batch.
  *
  * Letters: B rows of the whole batch, K unroll.
  */

@@ -1,10 +1,11 @@
-/* Searches over a sample of the actions (network/sampled.h), seen from outside: masks, policies and moves of all A
- * actions, where a search has K choices at a root, numbers of the actions that were drawn there. Internal to the
- * folder; a planner whose searches draw owns one.
+/* Sampled searches (network/sampled.h) seen from outside. Outside are masks, policies and moves of all A actions; a
+ * search has K choices at a root, the numbers of the actions drawn there. Internal to the folder; a planner whose
+ * searches draw owns one.
  *
  * A mask becomes the set of actions that may be drawn at the root, so no choice is illegal. An action that was not
- * drawn has visits, weight and value 0. Weights and probabilities are rows [P] of the form that the policy has
- * (core/policy_form.h): those of all actions, or the marginals of each number of an action. */
+ * drawn has visits, weight and value 0. Weights and probabilities are rows [P] in the form of the policy
+ * (core/policy_form.h): those of all actions, or the marginals of each number of an action.
+ */
 #ifndef CM_AGENT_SAMPLED_H
 #define CM_AGENT_SAMPLED_H
 

@@ -1,7 +1,7 @@
-/* Analysis: what the agent thinks of positions; greedy searches of many at once, as in evaluation.
+/* Analysis: the agent's answers for positions, by greedy searches of many positions at once, as in evaluation.
  *
- * The caller puts positions into the analyser's states, runs, and reads an answer per position. An answer depends on
- * its own position alone: not on the positions next to it, on threads, or on the size of the analyser.
+ * The caller puts positions into the analyser's states, runs it, and reads an answer per position. An answer depends on
+ * its position alone: not on the other positions, on threads, or on the size of the analyser.
  */
 #ifndef CM_ARENA_ANALYSE_H
 #define CM_ARENA_ANALYSE_H

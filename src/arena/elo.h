@@ -1,13 +1,13 @@
 /* Ratings of players from the games they played against each other.
  *
- * Model: Bradley and Terry (1952): i scores against j with p_ij = 1 / (1 + 10^((r_j - r_i) / 400)), a draw being half a
- * point each. Ratings are those of highest likelihood, found by Newton's method, relative to their mean. Intervals are
- * r -+ 1.96 s, s^2 from the inverse of the Fisher information sum n_ij p_ij (1 - p_ij) (ln 10 / 400)^2 on the ratings
- * of mean 0; games that are drawn vary less than this, so with many draws the intervals are too wide rather than too
- * narrow.
+ * Model: Bradley and Terry (1952). i scores against j with p_ij = 1 / (1 + 10^((r_j - r_i) / 400)); a draw is half a
+ * point each. The ratings have the highest likelihood, found by Newton's method, and mean 0. Intervals are r -+ 1.96 s,
+ * with s^2 from the inverse of the Fisher information sum n_ij p_ij (1 - p_ij) (ln 10 / 400)^2 on the ratings of mean
+ * 0. Drawn games vary less than this, so with many draws the intervals are too wide, not too narrow.
  *
- * Where the ratings of highest likelihood are not finite (some players never lost a point to the others; Ford 1957), a
- * drawn game is added to every pairing that was played, and `padded` says so. */
+ * The ratings of highest likelihood are not finite if some players never lost a point to the others (Ford 1957). Then a
+ * drawn game is added to every pairing that was played, and `padded` says so.
+ */
 #ifndef CM_ARENA_ELO_H
 #define CM_ARENA_ELO_H
 

@@ -1,9 +1,9 @@
 /* Greedy evaluation over many episodes at once.
  *
- * Episode i starts from cm_env_reset with seed S + i and depends on nothing else, so the list of returns is the same
- * for any number of threads and concurrent episodes. In a game of two players the agent meets an opponent that
- * varies its play (arena/opponent.h); it moves first in even episodes, second in odd ones, and returns are from its
- * view. Other pairings: arena/match.h.
+ * Episode i starts from cm_env_reset with seed S + i and depends on nothing else. So the list of returns is the same
+ * for any number of threads and concurrent episodes. In a game of two players the agent meets an opponent that varies
+ * its play (arena/opponent.h). It moves first in even episodes, second in odd ones; returns are from its view. Other
+ * pairings: arena/match.h.
  */
 #ifndef CM_ARENA_EVALUATE_H
 #define CM_ARENA_EVALUATE_H

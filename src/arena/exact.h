@@ -1,5 +1,5 @@
-/* Exact values for many askers at once: solvers (env/solver.h), one per worker, and a memo of answers that they share,
- * so that the first positions of a game, the dearest to solve, are solved once for all games. */
+/* Exact values for many workers at once: a solver (env/solver.h) per worker, and a memo of values that they share. So
+ * the first positions of a game, the most expensive ones, are solved once for all games. */
 #ifndef CM_ARENA_EXACT_H
 #define CM_ARENA_EXACT_H
 

@@ -1,7 +1,8 @@
 /* Ladders: every player meets every other, and ratings from all games (arena/elo.h).
  *
- * Every pairing is a match of its own with the same seed and openings, so what two players do to each other does not
- * depend on other participants. */
+ * Every pairing is a match of its own with the same seed and openings. So the games of two players do not depend on
+ * other participants.
+ */
 #ifndef CM_ARENA_LADDER_H
 #define CM_ARENA_LADDER_H
 

@@ -1,10 +1,12 @@
 /* Matches: two players meet in many games at once. With one player, episodes of that player.
  *
- * Game i starts from cm_env_reset with seed S + i; the first player moves first in even games, the second in odd ones.
- * What happens in a game depends on (S, i) alone, so results are the same for any number of threads and of games next
- * to it, and several processes can play one match together, each a part of its games. Players that never vary would
- * play the same two games again and again: with an opening of n moves the first n of a game are drawn uniformly, the
- * same for the games 2k and 2k + 1, so that each opening is played from both sides. */
+ * Game i starts from cm_env_reset with seed S + i. The first player moves first in even games, the second in odd ones.
+ * A game depends on (S, i) alone. So results are the same for any number of threads and concurrent games, and several
+ * processes can each play a part of the games of one match.
+ *
+ * Players that never vary would repeat the same two games. With an opening of n moves the first n of a game are drawn
+ * uniformly, the same for the games 2k and 2k + 1, so each opening is played from both sides.
+ */
 #ifndef CM_ARENA_MATCH_H
 #define CM_ARENA_MATCH_H
 

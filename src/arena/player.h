@@ -1,12 +1,12 @@
 /* Players: they decide the moves of a match (arena/match.h).
  *
- * A player decides for many games at once. Games are divided over shards; a shard is played by one worker at a time, in
- * a lane that no other shard uses meanwhile. So a player keeps one set of memory per lane: an agent a planner, a solver
- * its tables. What it answers for a game may depend on the game's position, key and step alone, so results do not
- * depend on threads or on the concurrent games.
+ * A player decides for many games at once. Games are divided over shards; each shard is played by one thread at a time,
+ * as a worker of its own. A player keeps one set of memory per worker: an agent a planner, a solver its tables. A move
+ * may depend on the game's position, key and step alone. So results do not depend on threads or on other games.
  *
  * Kinds: the agent of a run and a uniform player (here), exact play (arena/perfect.h), plain tree search with random
- * rollouts (arena/uct.h). */
+ * rollouts (arena/uct.h).
+ */
 #ifndef CM_ARENA_PLAYER_H
 #define CM_ARENA_PLAYER_H
 

@@ -1,4 +1,4 @@
-/* How far play has come, for whoever wants to show it: counted by the threads that play, read by any other. */
+/* Progress of play: counted by the threads that play, read by any other to show it. */
 #ifndef CM_ARENA_TALLY_H
 #define CM_ARENA_TALLY_H
 

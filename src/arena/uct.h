@@ -1,10 +1,12 @@
 /* Plain Monte Carlo tree search as an opponent: UCT on the true rules with uniformly random rollouts, no network.
  *
- * A rollout descends by UCB1 (the child with the highest mean + c sqrt(ln N / n), c = sqrt(2), results in [0, 1]: win
- * 1, draw 1/2, loss 0 for the player who chooses) as long as every legal action of the node has been tried, adds the
- * child of one untried action drawn uniformly, plays uniform moves to the end of the game, and adds the result to the
- * nodes passed. The action with most rollouts is played; among equals the one with the better mean, then the lowest
- * number. Every move starts from an empty tree. Source: Auer, Cesa-Bianchi, Fischer 2002; Kocsis, Szepesvari 2006. */
+ * A rollout descends by UCB1 while every legal action of the node has been tried: to the child with the highest mean +
+ * c sqrt(ln N / n), c = sqrt(2). Results are in [0, 1]: win 1, draw 1/2, loss 0 for the player to choose. It then
+ * expands one untried action, drawn uniformly, plays uniform moves to the end of the game, and adds the result to the
+ * nodes on its path. The action with most rollouts is played; among equals the one with the better mean, then the
+ * lowest number. Every move starts from an empty tree. Source: Auer, Cesa-Bianchi, Fischer 2002; Kocsis, Szepesvari
+ * 2006.
+ */
 #ifndef CM_ARENA_UCT_H
 #define CM_ARENA_UCT_H
 

@@ -1,27 +1,26 @@
 /* Communication between the ranks of a run: one process per device, data parallel.
  *
- * A cm_comm is a table of functions and a context, in two kinds: `single`, one process alone, which is always built,
- * and `mpi`, a module (lib/cumind_mpi.so) that is opened when ranks are found. No caller needs to ask how many ranks
- * there are. Except rank, size and abort_all all is collective: every rank makes the same calls in the same order, from
- * one thread at a time.
+ * A cm_comm is a table of functions and a context. There are two kinds: `single`, one process alone, which is always
+ * built; and `mpi`, a module (lib/cumind_mpi.so) that is opened when ranks are found. No caller needs to ask for the
+ * number of ranks. All calls but rank, size and abort_all are collective: every rank makes the same calls in the same
+ * order, from one thread at a time.
  *
- * The order of sums. all_reduce adds what the ranks hold in a fixed binary tree by rank number: level by level, rank i
- * takes in rank i + 1, then i + 2, i + 4, ... That is the tree in which a rank sums its own chunks
- * (trainer/optimizer.h) gone on with. So
- *   - the same numbers give the same bits each time, whatever the MPI library chooses to do: it only moves data;
- *   - if a batch is cut into the same chunks whatever the number of ranks, and each rank has a power of two of them,
- *     neighbours, then each rank sums an aligned sub-tree, the ranks sum the rest of the same tree, and the bits are
- *     those of one rank.
+ * The order of sums. all_reduce adds the ranks' numbers in a fixed binary tree by rank number: level by level, rank i
+ * adds those of rank i + 1, then i + 2, i + 4, ... This tree continues the one in which a rank sums its own chunks
+ * (trainer/optimizer.h). So
+ *   - the same numbers give the same bits each time: the MPI library only moves data;
+ *   - one rank and many give the same bits, if the batch is cut into the same chunks whatever the number of ranks, and
+ *     each rank has a power of two of neighbouring chunks. Each rank then sums an aligned sub-tree, and the ranks sum
+ * the rest of the same tree.
  *
- * Devices. What lies on the ranks' devices is summed and gathered there once these are joined
- * (cm_comm_join_devices), over NCCL; all else stays as it is. NCCL adds in an order of its own: between two ranks there
- * is only one, which gives the bits of the tree, among more the sums are those of the tree to rounding. Every rank gets
- * the same bits in any case.
+ * Devices. Once the ranks' devices are joined (cm_comm_join_devices), NCCL sums and gathers what lies on them; all else
+ * stays as it is. NCCL has an order of its own. Two ranks have only one order, which gives the bits of the tree; among
+ * more ranks the sums equal those of the tree to rounding. All ranks get the same bits in any case.
  *
- * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
- * that is silent (dead, stopped, cut off) is named in one line on the log, and the job ends, `timeout` seconds after
- * the last sign of life at most: it is given up 5 s before, or at half of the time if that is later, because mpirun may
- * wait some seconds for a machine that it no longer reaches. The same limit holds for a rank that does not join.
+ * Faults. Each rank hears a beat of the rank before it every second or so, whatever its main thread does. A silent rank
+ * (dead, stopped, cut off) is named in one line on the log, and the job ends at most `timeout` seconds after the last
+ * beat. It is given up 5 s before that, or at half of the time if that is later, because mpirun may wait some seconds
+ * for a machine that it no longer reaches. The same limit holds for a rank that does not join.
  */
 #ifndef CM_DISTRIBUTED_COMM_H
 #define CM_DISTRIBUTED_COMM_H

@@ -1,8 +1,7 @@
 /* Starting the ranks of a run, and finding those that a launcher has started.
  *
- * One program is all there is: `cumind train --num-devices 4` starts four of itself under mpirun and watches over them;
- * each of these, as each that a user has started with mpirun or srun, finds by the launcher's variables that it is a
- * rank.
+ * There is one program. `cumind train --num-devices 4` starts four copies of itself under mpirun and watches over them.
+ * A copy, like a process that a user started with mpirun or srun, learns its rank from the launcher's variables.
  */
 #ifndef CM_DISTRIBUTED_LAUNCH_H
 #define CM_DISTRIBUTED_LAUNCH_H

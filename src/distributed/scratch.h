@@ -1,5 +1,5 @@
-/* Where the ranks of a job on this machine and their launcher put what they share: folders of the job's own, so that
- * nothing is left of it, however it ends. */
+/* Shared folders of a job's ranks and their launcher on this machine. They belong to the job, so nothing is left of it,
+ * however it ends. */
 #ifndef CM_DISTRIBUTED_SCRATCH_H
 #define CM_DISTRIBUTED_SCRATCH_H
 

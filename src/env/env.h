@@ -1,14 +1,16 @@
 /* Environments: games and control tasks behind one table.
  *
- * A row (cm_env_def) is a set of functions on a plain struct, the rules' state: no pointers in it, no memory of its
- * own. cm_env_open finds a row by name, checks the options and gives a cm_env: row + options + spec, a value that is
- * copied freely and never changes. A state block (cm_env_common and after it the rules' state, spec.state_size bytes,
- * aligned to 8) is owned by the caller; memcpy is a clone. Every function here is thread-safe on different states.
+ * A row (cm_env_def) is a set of functions on a plain struct, the state of the rules: no pointers in it, no memory of
+ * its own. cm_env_open finds a row by name, checks the options and returns a cm_env: row, options and spec, a value
+ * that is copied freely and never changes. A state block is cm_env_common followed by the state of the rules
+ * (spec.state_size bytes, aligned to 8). The caller owns it; memcpy clones it. Every function here is thread-safe on
+ * different states.
  *
- * Conventions (docs/spec/environments.md): the reward of a transition belongs to the player who acted; `terminated` is
- * a real end and `truncated` a time limit, both may be true; a step after the end, and an illegal action, are errors
- * that leave the state as it was. Observations are float32, seen by the player to move, rows contiguous, [F] or [H, W,
- * C]. Adding one: docs/ADDING_AN_ENVIRONMENT.md. Many at once: env/vector.h. */
+ * Conventions (docs/spec/environments.md). The reward of a transition belongs to the player who acted. `terminated` is
+ * a real end, `truncated` a time limit; both may be true. A step after the end, and an illegal action, are errors that
+ * leave the state as it was. Observations are float32, from the view of the player to move, rows contiguous, [F] or [H,
+ * W, C]. Adding one: docs/ADDING_AN_ENVIRONMENT.md. Many at once: env/vector.h.
+ */
 #ifndef CM_ENV_ENV_H
 #define CM_ENV_ENV_H
 

@@ -1,5 +1,5 @@
-/* A point that is pushed to the middle of a space of several axes, one force along each: a task of our own whose
- * actions are several numbers. The point glides: what it has of speed it loses slowly. */
+/* A point is pushed to the middle of a space of several axes, with one force along each. A task of our own whose
+ * actions are several numbers. The point glides: it loses its speed slowly. */
 #ifndef CM_ENV_GLIDE_H
 #define CM_ENV_GLIDE_H
 

@@ -1,5 +1,6 @@
-/* Games as text: the actions from the start position, numbers or names with commas or blanks between them, as they
- * are shown, too ("4,0,8", "b2, a1, c3", "b2 a1 c3"; nothing: the start). A name may have such of its own. */
+/* Games as text: the actions from the start position, as numbers or names with commas or blanks between them, in the
+ * form in which they are shown ("4,0,8", "b2, a1, c3", "b2 a1 c3"; nothing: the start). A name may itself contain
+ * commas and blanks. */
 #ifndef CM_ENV_MOVES_H
 #define CM_ENV_MOVES_H
 

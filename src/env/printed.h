@@ -1,6 +1,6 @@
-/* What processes of environments print. They write to one pipe, of which a thread makes lines of the log
- * (CM_INFO): the first one at once, then at most one a second, which says how many others came since; where these were
- * all said before, after 1, 2, 4 .. 64 seconds. */
+/* Output of environment processes. They write to one pipe; a thread turns it into lines of the log (CM_INFO). The first
+ * line is logged at once, then at most one a second, with the number of others since. Lines that were all logged before
+ * come after 1, 2, 4 .. 64 seconds. */
 #ifndef CM_ENV_PRINTED_H
 #define CM_ENV_PRINTED_H
 

@@ -1,4 +1,4 @@
-/* What the first steps of random play give: from that one sees later that rules, rewards or observations have changed.
+/* The results of some first steps of random play. They show later whether rules, rewards or observations have changed.
  */
 #ifndef CM_ENV_PROBE_H
 #define CM_ENV_PROBE_H

@@ -1,9 +1,10 @@
 /* Environments written in Python, played by processes next to this one: one that Gymnasium knows, or a class of a file.
  *
- * The state of one is the seed of its episode, the actions since, and what its last step gave. Its process keeps the
- * Python object that it is about; where that is not there any more, as after a resume, or has gone on, as for a copy,
- * the actions are played again. So such an environment is saved, copied and compared like any other, as long as equal
- * seeds and actions give equal episodes, which cm_env_try holds it to. */
+ * The state of such an environment is the seed of its episode, the actions since, and the results of its last step. Its
+ * process keeps the Python object. If the object is gone, as after a resume, or has gone on, as for a copy, the actions
+ * are played again. So the environment is saved, copied and compared like any other. Equal seeds and actions must give
+ * equal episodes; cm_env_try checks that.
+ */
 #ifndef CM_ENV_PYTHON_H
 #define CM_ENV_PYTHON_H
 

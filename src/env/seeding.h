@@ -1,4 +1,4 @@
-/* Generators for many episodes at once: what cm_rng and cm_pcg64_seed give one by one, in vector lanes. */
+/* Generators for many episodes at once: the numbers of cm_rng and cm_pcg64_seed, computed in vector lanes. */
 #ifndef CM_ENV_SEEDING_H
 #define CM_ENV_SEEDING_H
 

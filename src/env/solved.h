@@ -1,8 +1,9 @@
 /* Files of solved positions: the exact value of every legal move, to score players with (arena/solved_positions.h).
  *
- * JSON lines. The first is {"game": NAME, "positions": N, "random": TEXT, "games": TEXT}: how the positions of each
- * source came about. N lines follow, {"moves": [...], "source": "random" or "games", "values": [...]}: the actions from
- * the start, and per action what cm_solver_solve says, null where it may not be played. */
+ * JSON lines. The first is {"game": NAME, "positions": N, "random": TEXT, "games": TEXT}: the origin of the positions
+ * of each source. N lines follow, {"moves": [...], "source": "random" or "games", "values": [...]}: the actions from
+ * the start, and per action the value of cm_solver_solve, null for one that may not be played.
+ */
 #ifndef CM_ENV_SOLVED_H
 #define CM_ENV_SOLVED_H
 

@@ -1,7 +1,8 @@
 /* Exact play for games that can be solved: the oracle for what was learnt, and a perfect opponent.
  *
- * A solver owns its memory (tables, a transposition table), which fills as it is used: later questions are faster. It
- * is not thread-safe; make one per thread. Answers are exact and do not depend on earlier questions. */
+ * A solver owns its memory (tables, a transposition table), which fills as it is used, so later questions are faster.
+ * It is not thread-safe; make one per thread. Answers are exact and do not depend on earlier questions.
+ */
 #ifndef CM_ENV_SOLVER_H
 #define CM_ENV_SOLVER_H
 

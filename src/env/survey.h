@@ -1,4 +1,4 @@
-/* What random play of an environment meets: rewards, ends, chance. */
+/* A survey of random play in an environment: rewards, ends, chance. */
 #ifndef CM_ENV_SURVEY_H
 #define CM_ENV_SURVEY_H
 

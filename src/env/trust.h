@@ -1,12 +1,12 @@
-/* Which environments may be opened that are code of their own: libraries, files in Python, and modules that Gymnasium
- * is to import ("gymnasium:MODULE:ID"). Their names come from files, too, of runs that a stranger may have made, and to
- * open one is to run it.
+/* Trust in environments that are code: libraries, files in Python, and modules that Gymnasium imports
+ * ("gymnasium:MODULE:ID"). To open one is to run it, and its name may come from the file of a stranger's run.
  *
- * A program whose users read such files calls cm_env_trust first of all. From then on cm_env_open, which alone opens
- * environments, refuses code that the user has neither named himself nor trained with before. The latter is in a list,
- * $XDG_STATE_HOME/cumind/environments, or ~/.local/state/cumind/environments: a line for each file, its SHA-256 and its
- * place, as sha256sum writes it, and a line "gymnasium:MODULE" for each module. A file counts only with that content at
- * that place, since what stands next to it is run with it. */
+ * A program whose users read such files calls cm_env_trust first of all. From then on cm_env_open, the only function
+ * that opens environments, refuses code that the user has neither named nor trained with before. A list holds the
+ * latter: $XDG_STATE_HOME/cumind/environments, or ~/.local/state/cumind/environments. It has a line for each file, its
+ * SHA-256 and its place as sha256sum writes them, and a line "gymnasium:MODULE" for each module. A file counts only
+ * with that content at that place, since files next to it run with it.
+ */
 #ifndef CM_ENV_TRUST_H
 #define CM_ENV_TRUST_H
 

@@ -1,13 +1,14 @@
 /* E instances of one environment, stepped in ranges that worker threads may own.
  *
  * The vector owns the states; results go to rows of the caller's arrays. Every function takes instances [first, first +
- * count): calls on disjoint ranges may run at the same time. The arrays are those of the whole vector: row i belongs to
- * instance i. Nothing is reset behind the caller's back: after a step the rows show the last observation of an episode
- * that ended, cm_vector_env_reset_ended then starts new episodes there. Nothing is allocated after create.
+ * count), and calls on disjoint ranges may run concurrently. The arrays are those of the whole vector: row i belongs to
+ * instance i. After a step the rows show the last observation of an episode that ended; cm_vector_env_reset_ended then
+ * starts new episodes there. Nothing is allocated after create.
  *
- * Episode j of instance i starts with a generator seeded from (seed, CM_RNG_RESET, first_instance + i) and j alone, so
- * it does not depend on threads, ranks or lengths of earlier episodes. Control tasks are kept as a structure of arrays
- * and stepped by vector instructions; results equal those of env.h bit for bit. */
+ * Episode j of instance i starts with a generator seeded from (seed, CM_RNG_RESET, first_instance + i) and j alone. So
+ * it does not depend on threads, ranks or the lengths of earlier episodes. Control tasks are a structure of arrays and
+ * step in vector instructions; results equal those of env.h bit for bit.
+ */
 #ifndef CM_ENV_VECTOR_H
 #define CM_ENV_VECTOR_H
 

@@ -1,6 +1,6 @@
-/* A process next to this one that plays environments written in Python (spaces.py, actions.py, ids.py and serve.py,
- * whose texts are part of the program): requests and replies over a socket. Numbers are those of this machine, without
- * padding in between. */
+/* A process of its own that plays environments written in Python: requests and replies over a socket. The texts of
+ * spaces.py, actions.py, ids.py and serve.py are part of the program. Numbers have this machine's layout, without
+ * padding between them. */
 #ifndef CM_ENV_WORKER_H
 #define CM_ENV_WORKER_H
 

@@ -1,13 +1,13 @@
 /* Batches: positions drawn from the replay with everything that a training step needs.
  *
- * Names, shapes and the scale of values (raw) are those of the learning cases (tests/cases/learning/README.md). Rows
- * past the end of an episode have zeros, mask 0 (rewards and values past a terminated end: mask 1), all actions legal,
- * and an action drawn uniformly. One symmetry of the configuration, if there are any, is drawn per row and applied to
- * all of it.
+ * Names, shapes and the (raw) scale of values are those of the learning cases (tests/cases/learning/README.md). Rows
+ * past the end of an episode have zeros, mask 0 and all actions legal; their action is drawn uniformly. Past a
+ * terminated end rewards and values have mask 1. If the configuration has symmetries, one is drawn per row and applied
+ * to all of it.
  *
- * Value targets come whole and in parts: target_value = value_partial + value_coefficient * V, where V is the stored
- * search value of the bootstrap position (value_bootstrap). A caller with values of its own takes the parts, and V of
- * bootstrap_observations from the view of the player to move there. The coefficient contains the power of the discount
+ * A value target comes whole and in parts: target_value = value_partial + value_coefficient * V. V is the stored search
+ * value of the bootstrap position (value_bootstrap). A caller with values of its own takes the parts and its V of
+ * bootstrap_observations, from the view of the player to move there. The coefficient contains the power of the discount
  * and the sign of the player.
  */
 #ifndef CM_REPLAY_BATCH_H

@@ -1,20 +1,22 @@
-/* Dealing: what the replays of N ranks have saved goes on in those of M.
+/* Dealing: what the replays of N ranks have saved is distributed over the replays of M ranks.
  *
- * A shard is the replay of one rank: its open episodes are those of the environments [first, first + E) of the whole
- * run. Every shard of M reads the states of all N and takes
+ * A shard is the replay of one rank. Its open episodes are those of the environments [first, first + E) of the whole
+ * run. Each of the M shards reads the states of all N and keeps
  *   - the open episodes of its own environments;
- *   - its share of the segments. They are put in the order of their age: by the steps that lie behind a segment in the
- * shard that has saved it, more first; of equal ones by the number of that shard. In this order each goes to the shard
- * of M that has got least: the fewest segments where max_episodes is set, else the fewest rows; of equal ones the
- * first. So every segment is in one shard, with its priorities, and which one depends on what was saved alone. A shard
- * that a limit of its own makes too small for its share (limits are the same share of the whole) drops the oldest.
+ *   - its share of the segments.
+ *
+ * Segments are dealt in the order of their age: the number of steps that follow a segment in the shard that saved it,
+ * more first, then the number of that shard. Each segment goes to the shard of M that has got least so far: the fewest
+ * segments if max_episodes is set, else the fewest rows; the first one of equals. So every segment, with its
+ * priorities, is in one shard, and which one depends on the saved content alone. Limits are the same share of the whole
+ * for every shard; a shard that its limits make too small for its segments drops the oldest.
  *
  *     loading   cm_replay_deal_create, cm_replay_deal_segments for each file of every shard, in any order,
  *               cm_replay_load_end, cm_replay_deal_destroy
  *
- * Segments whose file is lost may be left out (`whole`): they are as good as dropped, and the others close up.
+ * Segments whose file is lost may be left out (`whole`): they count as dropped, and the others close up.
  *
- * The age of a step goes by the steps of its shard's environments, which go in step. A segment keeps the time of its
+ * The environments of a shard step in lockstep, and their steps give the age of a step. A segment keeps the time of its
  * steps.
  */
 #ifndef CM_REPLAY_DEAL_H

@@ -1,13 +1,13 @@
-/* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed, both written and read
- * in chunks: neither allocates memory that grows with the payload. All numbers are little-endian.
+/* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed. Both are written and
+ * read in chunks, so neither allocates memory that grows with the payload. All numbers are little-endian.
  *
  *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
  *    20  actions u32
  *    24  a u64     32  b u64             40  payload bytes u64      48  stored bytes u64       56  XXH3 u64
  *
- * compression 0: stored as it is; 2: by zstd, stored bytes are 0 for all that follow, the checksum is that of the
- * payload; 1, which is read alone: by zstd, with number and checksum of the stored bytes. The checksum is seeded by
- * that of the header before it.
+ * compression 0: the payload as it is. 2: zstd; stored bytes are 0 (all that follow), and the checksum is that of the
+ * payload. 1, only read: zstd, with number and checksum of the stored bytes. The checksum is seeded by that of the
+ * header before it.
  */
 #ifndef CM_REPLAY_FRAME_H
 #define CM_REPLAY_FRAME_H

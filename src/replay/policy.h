@@ -1,6 +1,5 @@
-/* Policies as a replay keeps them: P numbers, or, where few entries are not 0 (cm_replay_config.entries = N), these
- * alone: N numbers of actions in ascending order, and after them their N weights; entries that are none have weight 0.
- */
+/* Policies as a replay keeps them. A dense policy is P numbers. A sparse one (cm_replay_config.entries = N) is the N
+ * numbers of its actions in ascending order, followed by their N weights; an unused entry has weight 0. */
 #ifndef CM_REPLAY_POLICY_H
 #define CM_REPLAY_POLICY_H
 

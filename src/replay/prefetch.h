@@ -1,12 +1,11 @@
 /* Batches drawn ahead by threads of their own, handed out strictly in order.
  *
- * What is handed out does not depend on `depth`, `threads` or timing: batch i of an iteration is cm_replay_sample of
- * update first_update + i, on the content of the last commit. From cm_prefetch_begin to cm_prefetch_end the replay
- * cannot be committed (CM_ERR_STATE); steps may be appended and priorities updated meanwhile, both show at the next
- * commit.
+ * Batch i of an iteration is cm_replay_sample of update first_update + i, on the content of the last commit. It does
+ * not depend on `depth`, `threads` or timing. From cm_prefetch_begin to cm_prefetch_end the replay cannot be committed
+ * (CM_ERR_STATE). Steps may be appended and priorities updated meanwhile; both show at the next commit.
  *
- * A batch is lent through a handle. After it was released (to a training step that consumed it, or because the
- * iteration was ended) the handle is dead, and its use is an error that says so.
+ * A batch is lent through a handle. It is released by the training step that consumed it, or when the iteration ends.
+ * The handle is dead then, and its use is an error that says so.
  */
 #ifndef CM_REPLAY_PREFETCH_H
 #define CM_REPLAY_PREFETCH_H

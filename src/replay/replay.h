@@ -1,24 +1,25 @@
 /* The replay: whole episodes in a ring of fixed size, from which training positions are drawn.
  *
- * Life of a step. Acting appends the steps of each environment to that environment's open episode (cm_replay_append)
- * and ends its episodes (cm_replay_finish). Between two commits drawing sees exactly what was there at the last commit,
- * so batches depend on (seed, update, content) alone and not on how far acting has come. cm_replay_commit, called
- * between iterations, applies the priority updates that have arrived, moves finished episodes into the ring, removes
- * the oldest episodes where a limit is exceeded, and shows steps of episodes that are still open. The limit on steps
- * goes by the age of each step: the old beginning of an episode is not drawn while its end is, so that ends (falls,
- * results) stay as frequent as they are in play.
+ * Life of a step. Acting appends a step to the open episode of its environment (cm_replay_append) and ends the episode
+ * (cm_replay_finish). cm_replay_commit, called between iterations, makes steps visible: it applies the priority
+ * updates, moves finished episodes into the ring, removes the oldest episodes beyond a limit, and shows steps of open
+ * episodes. Between two commits drawing sees the content of the last one. So batches depend on (seed, update, content)
+ * alone, not on the progress of acting.
  *
- * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in segments;
- * a segment that is not the end of its episode counts as truncated, with the search value of the position that follows.
- * An open episode is shown in the same way, its last row serving as o_T of what is there; a step of it is drawn once
- * td_steps steps have followed, so that its n-step return is complete: shorter ones have bootstrap values of the
- * states that are least known, and learning suffers.
+ * The limit on steps goes by the age of each step: the old beginning of an episode is no longer drawn while its end
+ * still is. So ends (falls, results) are drawn as often as they are played.
  *
- * All memory is one block, taken by cm_replay_create and described by cm_replay_plan; nothing is allocated later.
+ * An episode of T steps takes T + 1 rows; the last row holds o_T. An episode longer than segment_steps is stored in
+ * segments. A segment before the last counts as truncated and is bootstrapped with the search value of the position
+ * that follows. An open episode is shown in the same way: its last row serves as o_T. A step of it is drawn once
+ * td_steps steps have followed, so that its n-step return is complete. Shorter returns would bootstrap with values of
+ * the least known states, and learning suffers.
  *
- * Threads: append and end may run at the same time for different environments, and concurrently with drawing and
- * cm_replay_update_priorities. Commit, clear and loading need the replay for themselves; they return CM_ERR_STATE while
- * a prefetch (prefetch.h) is drawing. batch.h draws, prefetch.h draws ahead, segment.h saves and loads.
+ * All memory is one block, allocated by cm_replay_create and described by cm_replay_plan. Nothing is allocated later.
+ *
+ * Threads. Append and finish may run concurrently for different environments, and concurrently with drawing and
+ * cm_replay_update_priorities. Commit, clear and loading need the replay alone: they return CM_ERR_STATE while a
+ * prefetch (prefetch.h) draws. batch.h draws, prefetch.h draws ahead, segment.h saves and loads.
  */
 #ifndef CM_REPLAY_REPLAY_H
 #define CM_REPLAY_REPLAY_H

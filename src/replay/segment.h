@@ -1,18 +1,19 @@
 /* Saving and loading a replay.
  *
- * Segments (episodes, or parts of long ones) are numbered in the order in which they entered the ring and never change
- * there. So they are saved once, in files of consecutive segments; the rest, which does change (which segments are left
- * and where they lie, priorities, open episodes, counters), is one small state.
+ * Segments (episodes, or parts of long ones) are numbered in the order in which they entered the ring, and they never
+ * change there. So each is saved once, in files of consecutive segments. What does change is one small state: which
+ * segments are left and where they lie, priorities, open episodes, counters.
  *
  *     saving    after a commit: cm_replay_segments_write for segments that are in no file yet; cm_replay_state_write
  *     loading   cm_replay_state_read, cm_replay_segments_read for each file in any order, cm_replay_load_end
  *
- * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. One whose `bytes`,
- * max_steps or max_episodes have changed keeps the newest segments that fit. All numbers are little-endian; nothing
- * read is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error
- * names what is wrong. Files of segments are written and read in chunks, so that neither allocates memory that grows
- * with them; a state, which is smaller than the replay, is read whole. Segments that are no longer kept may be missing
- * from the files; one that is kept may not.
+ * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. If `bytes`,
+ * max_steps or max_episodes have changed, it keeps the newest segments that fit.
+ *
+ * All numbers are little-endian. Nothing read is trusted: magic, sizes, checksum (XXH3) and every value used as an
+ * index are checked, and an error names what is wrong. Files of segments are written and read in chunks, so neither
+ * allocates memory that grows with them. A state is smaller than the replay and is read whole. Segments that are no
+ * longer kept may be missing from the files; a segment that is kept may not.
  */
 #ifndef CM_REPLAY_SEGMENT_H
 #define CM_REPLAY_SEGMENT_H

@@ -1,6 +1,6 @@
-/* From chunk gradients to new parameters: sum in a fixed tree, norm, clip, one step of Adam, AdamW, SGD or Muon,
- * moving average. Work is cut at fixed places (4096 elements, a parameter's end, or a whole matrix), so workers never
- * change a bit. Spec learning 3.3; Muon: backend/muon.h. */
+/* From chunk gradients to new parameters: sum in a fixed tree, norm, clip, one step of Adam, AdamW, SGD or Muon, moving
+ * average. Work is cut at fixed places (4096 elements, a parameter's end, or a whole matrix), so the number of workers
+ * changes no bit. Spec learning 3.3; Muon: backend/muon.h. */
 #ifndef CM_TRAINER_OPTIMIZER_H
 #define CM_TRAINER_OPTIMIZER_H
 

@@ -1,16 +1,15 @@
 /* Learning: a batch of positions -> unroll K steps -> losses -> gradients -> one step of the optimizer, in place.
  *
- * The batch is cut into chunks of chunk_rows rows. Each chunk is one recorded pass, forward and backward, run by one
- * worker on one stream with its own gradient buffer; the buffers are summed in a fixed binary tree by chunk number. So
- * the number of workers never changes a bit of an update, nor does the number of ranks, which sum on in the same tree,
- * if the batch is cut into the same chunks whatever that number, and each rank has a power of two of them. Losses and
- * their scaling: spec learning 3; the optimizer: 3.3.
+ * The batch is cut into chunks of chunk_rows rows. A chunk is one recorded pass, forward and backward, with a gradient
+ * buffer of its own; one worker runs it on one stream. The buffers are summed in a fixed binary tree by chunk number,
+ * so the number of workers changes no bit. Ranks continue the same tree: their number changes no bit either, if the
+ * batch is cut into the same chunks and each rank has a power of two of them. Losses and their scaling: spec learning
+ * 3; the optimizer: 3.3.
  *
  * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
- * network. While cm_trainer_update runs no other thread may read them.
+ * network. While cm_trainer_update runs, no other thread may read them.
  *
- * unroll.h records a chunk's pass, optimizer.h makes the step, internal.h lists the files in between; case.h runs
- * reference cases.
+ * unroll.h records a chunk's pass, optimizer.h makes the step, internal.h lists the files in between.
  *
  * Letters: B batch, K unroll, P entries of a policy, O observation size, n parameters.
  */
