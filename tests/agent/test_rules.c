@@ -159,7 +159,7 @@ START_TEST(the_model_knows_legal_moves_ends_and_whose_reward_it_is) {
 }
 END_TEST
 
-START_TEST(discounts_follow_who_moves_not_how_many_play) {
+START_TEST(discounts_follow_the_mover_not_the_number_of_players) {
     scene s;
     cm_planner_model m;
     float reward, discount, logits[4], value;
@@ -348,7 +348,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, the_model_knows_legal_moves_ends_and_whose_reward_it_is);
-    tcase_add_test(tests, discounts_follow_who_moves_not_how_many_play);
+    tcase_add_test(tests, discounts_follow_the_mover_not_the_number_of_players);
     tcase_add_test(tests, rules_that_draw_random_numbers_are_refused);
     tcase_add_test(tests, forced_wins_are_found_and_ends_are_worth_exactly_their_result);
     tcase_add_test(tests, connect4_wins_in_three_plies_are_found_by_both_selections);

@@ -93,7 +93,7 @@ START_TEST(the_last_of_all_actions_can_be_drawn) {
 }
 END_TEST
 
-START_TEST(one_that_has_all_the_probability_is_drawn_every_time) {
+START_TEST(an_action_that_has_all_the_probability_is_drawn_every_time) {
     static const float p[4] = {0.0f, 0.0f, 1.0f, 0.0f};
     float seed[CM_SAMPLING_SEED];
     int times[4];
@@ -155,7 +155,7 @@ int main(void) {
     tcase_add_test(tests, every_action_is_drawn_by_its_probability);
     tcase_add_test(tests, numbers_are_drawn_by_themselves_and_put_together_at_random);
     tcase_add_test(tests, the_last_of_all_actions_can_be_drawn);
-    tcase_add_test(tests, one_that_has_all_the_probability_is_drawn_every_time);
+    tcase_add_test(tests, an_action_that_has_all_the_probability_is_drawn_every_time);
     tcase_add_test(tests, equal_parts_have_one_draw_each);
     tcase_add_test(tests, no_probability_at_all_is_action_0);
     tcase_add_test(tests, what_is_no_number_shows_in_the_logits);

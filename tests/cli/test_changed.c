@@ -101,7 +101,7 @@ static void edit_configuration(const char *run, const char *before, const char *
     free(text);
 }
 
-START_TEST(what_is_fixed_for_a_run_and_was_edited_is_named_by_all_who_read_it) {
+START_TEST(what_is_fixed_for_a_run_and_was_edited_is_named_by_every_reader) {
     static const char edited[] =
         "cumind: other/config.json: Self-Play.discount is fixed for a run: this one was trained with 0.997, and its "
         "config.json has 0.993 by now; put it back, or start a new run (--init-from takes its weights along)\n";
@@ -229,7 +229,7 @@ int main(void) {
     tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
     tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
     tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
-    tcase_add_test(tests, what_is_fixed_for_a_run_and_was_edited_is_named_by_all_who_read_it);
+    tcase_add_test(tests, what_is_fixed_for_a_run_and_was_edited_is_named_by_every_reader);
     tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     tcase_add_test(tests, doctor_on_a_full_disk_says_so_and_leaves_no_folder);

@@ -160,7 +160,7 @@ START_TEST(recipe_of_an_environment_is_that_of_its_kind) {
 END_TEST
 
 /* It may be that of another task. */
-START_TEST(configuration_here_is_for_who_names_no_environment) {
+START_TEST(configuration_here_counts_where_no_environment_is_named) {
     char path[256];
     write_here("configuration.json", "{\"Training\": {\"batch_size\": 32}}");
     expect_value("", "batch_size", "32", "configuration.json:1");
@@ -269,7 +269,7 @@ int main(void) {
     tcase_add_test(t, every_file_of_configs_is_a_recipe_of_its_name);
     tcase_add_test(t, what_is_said_later_counts);
     tcase_add_test(t, recipe_of_an_environment_is_that_of_its_kind);
-    tcase_add_test(t, configuration_here_is_for_who_names_no_environment);
+    tcase_add_test(t, configuration_here_counts_where_no_environment_is_named);
     tcase_add_test(t, a_run_keeps_what_its_recipe_said);
     tcase_add_test(t, files_are_told_from_names);
     tcase_add_test(t, names_that_cannot_be_taken_are_refused);

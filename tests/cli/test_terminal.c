@@ -187,7 +187,7 @@ START_TEST(the_start_of_a_training_leaves_most_of_the_screen_to_the_training) {
 }
 END_TEST
 
-START_TEST(the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half) {
+START_TEST(the_plan_of_memory_is_printed_on_request_and_where_it_takes_more_than_half) {
     static const char rest[] = "--env-steps 64 --set evaluation_interval=0 --set final_evaluation_episodes=0";
     static const char *const asked[] = {"-v", "--verbose", "--set memory_limit=20M"};
     char line[512];
@@ -341,7 +341,7 @@ int main(void) {
     tcase_add_test(tests, what_goes_wrong_is_told_in_lines_that_break_between_words);
     tcase_add_test(tests, several_ranks_draw_the_line_of_progress_of_one);
     tcase_add_test(tests, the_start_of_a_training_leaves_most_of_the_screen_to_the_training);
-    tcase_add_test(tests, the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half);
+    tcase_add_test(tests, the_plan_of_memory_is_printed_on_request_and_where_it_takes_more_than_half);
     tcase_add_test(tests, a_gpu_that_is_not_used_is_told_of_where_one_is_expected);
     return cm_test_main(suite);
 }

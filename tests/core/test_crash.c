@@ -79,7 +79,7 @@ START_TEST(a_crash_of_the_program_is_to_be_reported) {
 }
 END_TEST
 
-START_TEST(so_is_one_of_another_thread) {
+START_TEST(a_crash_of_another_thread_is_to_be_reported) {
     ck_assert_int_eq(end_of(crash_in_a_thread), SIGSEGV);
     expect_line("a segmentation fault", ": please report it, with what led to it\n");
 }
@@ -102,7 +102,7 @@ int main(void) {
     TCase *tests = tcase_create("crash");
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, a_crash_of_the_program_is_to_be_reported);
-    tcase_add_test(tests, so_is_one_of_another_thread);
+    tcase_add_test(tests, a_crash_of_another_thread_is_to_be_reported);
     tcase_add_test(tests, the_latest_advice_ends_the_line);
     tcase_add_test(tests, a_signal_that_another_process_sends_is_none);
     return cm_test_main(suite);

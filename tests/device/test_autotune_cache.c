@@ -100,7 +100,7 @@ START_TEST(what_was_kept_is_on_disk_at_once) {
 }
 END_TEST
 
-START_TEST(those_who_share_a_file_keep_what_each_has_chosen) {
+START_TEST(processes_that_share_a_file_keep_what_each_has_chosen) {
     unsigned char value;
     cm_autotune_cache *one = open_cache("GPU X"), *other = open_cache("GPU X");
     ck_assert_int_eq(cm_autotune_cache_keep(one, "dense 1", "a", 1), CM_OK);
@@ -249,7 +249,7 @@ int main(void) {
     tcase_add_test(tc, what_was_kept_is_found_with_its_size_and_by_its_whole_key);
     tcase_add_test(tc, a_file_brings_all_entries_back_and_is_the_same_when_written_again);
     tcase_add_test(tc, what_was_kept_is_on_disk_at_once);
-    tcase_add_test(tc, those_who_share_a_file_keep_what_each_has_chosen);
+    tcase_add_test(tc, processes_that_share_a_file_keep_what_each_has_chosen);
     tcase_add_test(tc, a_disk_that_refuses_is_one_warning_and_the_cache_still_works);
     tcase_add_test(tc, another_device_or_version_has_a_file_of_its_own);
     tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_again);

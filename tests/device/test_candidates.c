@@ -82,7 +82,7 @@ START_TEST(what_was_measured_is_not_measured_again) {
 }
 END_TEST
 
-START_TEST(one_that_fails_is_out) {
+START_TEST(a_candidate_that_fails_is_out) {
     way ways[2] = {{.launches = 1, .milliseconds = 1.0f, .fails = true}, {.launches = 1, .milliseconds = 5.0f}};
     int winner = -1;
     ck_assert_int_eq(choose(ways, 2, &winner), CM_OK);
@@ -118,7 +118,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_fastest_wins_whatever_its_number_of_launches);
     tcase_add_test(tests, what_was_measured_is_not_measured_again);
-    tcase_add_test(tests, one_that_fails_is_out);
+    tcase_add_test(tests, a_candidate_that_fails_is_out);
     tcase_add_test(tests, where_none_runs_the_last_ones_words_are_the_error);
     tcase_add_test(tests, a_driver_that_refuses_events_is_an_error);
     suite_add_tcase(suite, tests);

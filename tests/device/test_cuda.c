@@ -168,7 +168,7 @@ START_TEST(a_block_that_does_not_fit_says_what_was_wanted_and_what_is_free) {
 }
 END_TEST
 
-START_TEST(a_block_that_cannot_be_zeroed_is_given_back) {
+START_TEST(a_block_that_cannot_be_zeroed_is_freed) {
     cm_buffer a;
     fail_on("zero", 1);
     ck_assert_int_eq(cm_buffer_create(&a, &device->base, 1000, "a test"), CM_ERR_DEVICE);
@@ -329,7 +329,7 @@ int main(void) {
     tcase_add_test(tc, a_device_that_cannot_be_opened_leaves_nothing_behind);
     tcase_add_test(tc, buffers_on_the_device_are_zeroed_written_read_copied_and_counted);
     tcase_add_test(tc, a_block_that_does_not_fit_says_what_was_wanted_and_what_is_free);
-    tcase_add_test(tc, a_block_that_cannot_be_zeroed_is_given_back);
+    tcase_add_test(tc, a_block_that_cannot_be_zeroed_is_freed);
     tcase_add_test(tc, after_a_failed_kernel_every_call_says_that_the_gpu_is_lost);
     tcase_add_test(tc, results_without_a_name_are_numbers_and_missing_code_says_what_to_build);
     tcase_add_test(tc, a_lane_writes_and_reads_more_than_its_stages_hold);

@@ -138,7 +138,7 @@ START_TEST(names_are_mentioned_where_lists_may_hold_them) {
 }
 END_TEST
 
-START_TEST(items_are_given_back_as_they_were_written) {
+START_TEST(items_are_read_back_as_they_were_written) {
     const char *text = " 12 , a b,,999999999,1000000000";
     const char *const items[] = {"12", "a b", "", "999999999", "1000000000"};
     const int numbers[] = {12, -1, -1, 999999999, -1};
@@ -191,7 +191,7 @@ int main(void) {
     tcase_add_loop_test(tests, illegal_list_names_the_move_and_stops_before_it, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(tests, text_ends_at_its_size_and_zero_bytes_are_no_numbers);
     tcase_add_test(tests, actions_have_names_too_and_numbers_one_form);
-    tcase_add_test(tests, items_are_given_back_as_they_were_written);
+    tcase_add_test(tests, items_are_read_back_as_they_were_written);
     TCase *names = tcase_create("names");
     suite_add_tcase(suite, names);
     tcase_add_test(names, names_are_mentioned_where_lists_may_hold_them);

@@ -265,7 +265,7 @@ static int plain_plies(const cm_env *env, const void *state, int *plies) {
     return best;
 }
 
-START_TEST(tictactoe_counts_the_moves_of_who_hurries_and_who_resists) {
+START_TEST(tictactoe_counts_the_moves_of_a_winner_who_hurries_and_a_loser_who_resists) {
     cm_env env;
     cm_solver *solver;
     char state[BYTES], next[BYTES];
@@ -378,7 +378,7 @@ int main(void) {
     tcase_add_test(tcase, a_table_of_no_size_is_refused_where_its_size_matters);
     tcase_add_test(tcase, hex_agrees_with_plain_search_on_small_boards);
     tcase_add_test(tcase, tictactoe_is_a_draw_whatever_the_first_move);
-    tcase_add_test(tcase, tictactoe_counts_the_moves_of_who_hurries_and_who_resists);
+    tcase_add_test(tcase, tictactoe_counts_the_moves_of_a_winner_who_hurries_and_a_loser_who_resists);
     tcase_add_test(tcase, connect4_values_of_a_position_and_its_successors_agree);
     tcase_add_test(tcase, hex_is_won_by_the_first_player_and_lost_with_the_swap);
     tcase_add_test(tcase, games_without_a_solver_say_so);

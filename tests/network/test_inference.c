@@ -53,7 +53,7 @@ START_TEST(inferences_on_every_backend_equal_ref) {
 }
 END_TEST
 
-START_TEST(so_do_those_with_residual_towers) { run_on(cm_backend_classes()[_i]->name, INFER_TOWERS); }
+START_TEST(inferences_with_residual_towers_equal_ref) { run_on(cm_backend_classes()[_i]->name, INFER_TOWERS); }
 END_TEST
 
 int main(void) {
@@ -66,6 +66,6 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_set_timeout(towers, 120);
     tcase_add_loop_test(tests, inferences_on_every_backend_equal_ref, 0, count * INFER_TOWERS);
-    tcase_add_loop_test(towers, so_do_those_with_residual_towers, 0, count);
+    tcase_add_loop_test(towers, inferences_with_residual_towers_equal_ref, 0, count);
     return cm_test_main(suite);
 }

@@ -129,7 +129,7 @@ START_TEST(prefetch_of_depth_0_1_3_and_16_gives_the_batches_of_plain_sampling) {
 }
 END_TEST
 
-START_TEST(so_do_2_threads_and_5) {
+START_TEST(prefetch_with_2_and_5_threads_gives_the_batches_of_plain_sampling) {
     uint64_t want = run_hash(-1, 1);
     ck_assert_uint_eq(run_hash(3, 2), want);
     ck_assert_uint_eq(run_hash(6, 5), want);
@@ -161,7 +161,7 @@ static cm_status stage(void *context, int slot, cm_batch *batch) {
     return batch->update == s->refused ? cm_fail(CM_ERR_DEVICE, "no space for update 9") : CM_OK;
 }
 
-START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_error_of_next) {
+START_TEST(each_batch_is_staged_by_the_drawing_thread_whose_errors_are_those_of_next) {
     world w = make_world();
     staging s = {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .expected = 1 + _i, .refused = 9};
@@ -184,7 +184,7 @@ START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_erro
 }
 END_TEST
 
-START_TEST(handle_is_dead_after_give_back_and_after_the_iteration) {
+START_TEST(handle_is_dead_after_its_release_and_after_the_iteration) {
     world w = make_world();
     cm_prefetch *prefetch;
     cm_batch_handle first, second;
@@ -250,9 +250,9 @@ int main(void) {
     TCase *tests = tcase_create("prefetch");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, prefetch_of_depth_0_1_3_and_16_gives_the_batches_of_plain_sampling);
-    tcase_add_test(tests, so_do_2_threads_and_5);
-    tcase_add_loop_test(tests, each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_error_of_next, 0, 2);
-    tcase_add_test(tests, handle_is_dead_after_give_back_and_after_the_iteration);
+    tcase_add_test(tests, prefetch_with_2_and_5_threads_gives_the_batches_of_plain_sampling);
+    tcase_add_loop_test(tests, each_batch_is_staged_by_the_drawing_thread_whose_errors_are_those_of_next, 0, 2);
+    tcase_add_test(tests, handle_is_dead_after_its_release_and_after_the_iteration);
     tcase_add_test(tests, commit_is_refused_while_drawing_and_a_fourth_batch_of_depth_2);
     tcase_add_test(tests, drawing_from_an_empty_replay_is_an_error_of_next);
     suite_add_tcase(suite, tests);

@@ -126,7 +126,7 @@ START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
 }
 END_TEST
 
-START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
+START_TEST(a_run_computes_the_same_bits_however_many_batches_are_prepared_ahead) {
     static const char *const ways[] = {"prefetch_depth=0", "prefetch_depth=1", "prefetch_depth=5 prefetch_threads=3",
                                        "overlap=on threads=2"};
     char near[CM_HASH_HEX], far[CM_HASH_HEX], settings[256];
@@ -138,7 +138,7 @@ START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
 }
 END_TEST
 
-START_TEST(so_does_an_offline_one) {
+START_TEST(an_offline_run_computes_the_same_bits) {
     char near[CM_HASH_HEX], far[CM_HASH_HEX], path[128];
     train("ref", kinds[0], false, 8, near);
     snprintf(path, sizeof path, "%s", run_folder("old"));
@@ -433,8 +433,8 @@ int main(void) {
     /* What differs from one to the other is computed by one thread. */
     tcase_set_tags(kinds_of, "alone"), tcase_set_tags(plans, "alone");
     tcase_add_loop_test(kinds_of, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
-    tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 4);
-    tcase_add_test(tc, so_does_an_offline_one);
+    tcase_add_loop_test(tc, a_run_computes_the_same_bits_however_many_batches_are_prepared_ahead, 0, 4);
+    tcase_add_test(tc, an_offline_run_computes_the_same_bits);
     tcase_add_loop_test(tc, updates_and_searches_never_wait_for_the_whole_device, 0, 2);
     tcase_add_test(tc, a_timeline_shows_batches_staged_on_a_thread_during_the_updates);
     tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
