@@ -230,7 +230,7 @@ static void begin_many(many *m, int i) {
 }
 
 /* The EMA, which every step changes, and the target network, which every third one does. */
-START_TEST(values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host) {
+START_TEST(bootstrap_values_are_those_of_one_batch_after_the_other_and_of_a_host) {
     cm_trainer_options o = standard();
     cm_train_report a, b;
     many far, near;
@@ -255,7 +255,7 @@ END_TEST
 
 /* Observations are sent with the batch, values are found by passes of 256 rows in front of its own, and the host waits
  * for nothing in between. */
-START_TEST(values_that_targets_lean_on_are_not_waited_for) {
+START_TEST(bootstrap_values_are_not_waited_for) {
     cm_trainer_options o = standard();
     cm_train_report r;
     many m;
@@ -384,8 +384,8 @@ int main(void) {
     tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
     tcase_add_test(tc, the_next_batch_is_sent_and_launched_before_the_last_one_is_waited_for);
     tcase_add_test(tc, every_in_flight_batch_has_its_own_recording_which_never_changes);
-    tcase_add_loop_test(tc, values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host, 0, 2);
-    tcase_add_test(tc, values_that_targets_lean_on_are_not_waited_for);
+    tcase_add_loop_test(tc, bootstrap_values_are_those_of_one_batch_after_the_other_and_of_a_host, 0, 2);
+    tcase_add_test(tc, bootstrap_values_are_not_waited_for);
     tcase_add_test(tc, a_batch_that_is_played_again_has_its_own_values);
     tcase_add_test(tc, no_more_than_two_batches_are_launched_and_none_is_finished_that_was_not);
     tcase_add_loop_test(tc, a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace, 0, 2);
