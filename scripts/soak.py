@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import time
 
 CLOCK = {"seconds", "env_steps_per_second", "simulations_per_second", "updates_per_second"}
 
@@ -87,3 +88,18 @@ def ranks_of(job):
         if match:
             found[int(match.group(1))] = int(name)
     return found
+
+
+def works_here(process):
+    try:
+        return process != str(os.getpid()) and os.readlink(f"/proc/{process}/cwd") == os.getcwd()
+    except OSError:
+        return False
+
+
+def wait_for_ranks(limit=60.0):
+    """Until no other process works in this folder: ranks whose launcher was killed end a moment after it."""
+    end = time.monotonic() + limit
+    while left := [name for name in os.listdir("/proc") if name.isdigit() and works_here(name)]:
+        need(time.monotonic() < end, f"{limit:.0f} s after a kill these processes still run: {' '.join(left)}")
+        time.sleep(0.01)
