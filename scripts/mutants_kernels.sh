@@ -387,12 +387,12 @@ backend/cuda/fused/tower.h|(CM_TOWER_WINDOW - t->begin) * cm_tower_parts(channel
 backend/cuda/fused/tower.h|f->from -= CM_TOWER_WINDOW * channels|f->from -= (CM_TOWER_WINDOW - 1) * channels
 backend/cuda/fused/tower.h|    f->layer++;\n|
 backend/cuda/fused/tower.h|shift - mean * factor|shift + mean * factor
-backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? last > t->at.plane
-backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? true
-backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.plane|first <= (t->args->height - 1) * t->at.plane
-backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.plane|last < (t->args->height - 1) * t->at.plane
+backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.band|dy < 0 ? last > t->at.band
+backend/cuda/fused/tower.h|dy < 0 ? last >= t->at.band|dy < 0 ? true
+backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.band|first <= (t->args->height - 1) * t->at.band
+backend/cuda/fused/tower.h|first < (t->args->height - 1) * t->at.band|last < (t->args->height - 1) * t->at.band
 backend/cuda/fused/tower.h|dx = window % 3 - 1|dx = 1 - window % 3
-backend/cuda/fused/tower.h|+ dy * t->at.plane + dx|+ dy * t->at.row + dx
+backend/cuda/fused/tower.h|+ dy * t->at.band + dx|+ dy * t->at.row + dx
 backend/cuda/fused/tower.h|set.column = part * depth|set.column = 0
 backend/cuda/fused/tower.h|set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS|set.apart = CM_SLAB_ROWS
 backend/cuda/fused/tower.h|dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2]|t->sees[1]
@@ -417,9 +417,9 @@ backend/cuda/fused/tower.h|f->number - CM_TOWER_AHEAD, part|f->number - CM_TOWER
 backend/cuda/fused/tower.h|i < CM_TOWER_AHEAD; i++|i + 1 < CM_TOWER_AHEAD; i++
 backend/cuda/fused/tower.h|t.from = t.to, t.to = from|t.to = from
 backend/cuda/fused/tower_args.h|p.row = a->width + 1|p.row = a->width
-backend/cuda/fused/tower_args.h|a->height * p.plane + CM_SLAB_ROWS - 1|a->height * p.plane
-backend/cuda/fused/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|1
-backend/cuda/fused/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|(p.plane % CM_SLAB_ROWS ? p.plane : 0)
+backend/cuda/fused/tower_args.h|a->height * p.band + CM_SLAB_ROWS - 1|a->height * p.band
+backend/cuda/fused/tower_args.h|1 + (p.band % CM_SLAB_ROWS ? p.band : 0)|1
+backend/cuda/fused/tower_args.h|1 + (p.band % CM_SLAB_ROWS ? p.band : 0)|(p.band % CM_SLAB_ROWS ? p.band : 0)
 backend/cuda/fused/tower_args.h|+ 2 * p.lead|+ p.lead
 backend/cuda/fused/tower_args.h|{ return 4 * channels; }|{ return 2 * channels; }
 backend/cuda/fused/tower_args.h|CM_TOWER_STAGES * channels * cm_tower_depth|(CM_TOWER_STAGES - 1) * channels * cm_tower_depth

@@ -16,19 +16,19 @@ static bool is_half(const cm_call *call, int i) {
 
 /* Whether a tensor may be of 16 bits where others are float32 (ops.def). */
 static bool may_be_half(const cm_call *call, int i) {
-    const bool planes = call->t[i].ndim == 4 && call->t[i].dim[3] % 8 == 0;
+    const bool is_nhwc = call->t[i].ndim == 4 && call->t[i].dim[3] % 8 == 0;
     switch (call->op) {
     case CM_OP_dense: return i == CM_T_dense_x;
     case CM_OP_dense_backward: return i == CM_T_dense_backward_x;
     case CM_OP_conv2d:
-        return planes && (i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
-                                                 call->attr.activation == CM_ACT_NONE && !call->attr.accumulate));
+        return is_nhwc && (i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
+                                                  call->attr.activation == CM_ACT_NONE && !call->attr.accumulate));
     case CM_OP_conv2d_norm:
-        return planes && (i == CM_T_conv2d_norm_x || i == CM_T_conv2d_norm_y || i == CM_T_conv2d_norm_residual);
+        return is_nhwc && (i == CM_T_conv2d_norm_x || i == CM_T_conv2d_norm_y || i == CM_T_conv2d_norm_residual);
     case CM_OP_batch_norm_inference:
-        return planes && (i == CM_T_batch_norm_inference_x ||
-                          ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
-                           is_half(call, CM_T_batch_norm_inference_x)));
+        return is_nhwc && (i == CM_T_batch_norm_inference_x ||
+                           ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
+                            is_half(call, CM_T_batch_norm_inference_x)));
     default: return false;
     }
 }

@@ -52,7 +52,7 @@ static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var st
     linear.no_bias = of_code.no_bias = true;
     cm_var planes = cm_layer_dense(b, names->code, code, &of_code);
     cm_var x = cm_layer_conv(b, names->stem, state, 3, 1, &linear);
-    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, size[0], size[1], size[2]), CM_ACT_NONE);
+    x = cm_tape_add(b->tape, x, cm_tape_reshape_nhwc(b->tape, planes, size[0], size[1], size[2]), CM_ACT_NONE);
     return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
 }
 

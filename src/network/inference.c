@@ -37,11 +37,11 @@ struct cm_inference {
 static bool has_chance(const cm_network *network) { return cm_network_get_config(network)->model == CM_NETWORK_CHANCE; }
 
 /* State variables are rows of the pool: vectors; a plane network sees them as [B, H, W, C]. */
-static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
+static cm_var as_nhwc(const cm_network *network, cm_tape *tape, cm_var x) {
     int size[3];
     if (!cm_network_has_planes(network)) return x;
     cm_network_state_planes(cm_network_get_config(network), size);
-    return cm_tape_reshape_planes(tape, x, size[0], size[1], size[2]);
+    return cm_tape_reshape_nhwc(tape, x, size[0], size[1], size[2]);
 }
 
 static bool has_prefix(const cm_network *network) { return cm_network_memory_size(network) > 0; }
@@ -52,7 +52,7 @@ static cm_var states_of(const cm_network *network, cm_tape *tape, cm_var pool) {
 }
 
 static cm_var gather_states(const cm_network *network, cm_tape *tape, cm_var pool, cm_var slots) {
-    return as_planes(network, tape, cm_tape_gather_rows(tape, states_of(network, tape, pool), slots));
+    return as_nhwc(network, tape, cm_tape_gather_rows(tape, states_of(network, tape, pool), slots));
 }
 
 static void scatter_states(const cm_network *network, cm_tape *tape, cm_var pool, cm_var states, cm_var slots) {

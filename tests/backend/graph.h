@@ -187,7 +187,7 @@ static inline void record_mlp(graph *g) {
     add_scalar_loss(g, x, 8);
 }
 
-static inline void record_planes(graph *g) {
+static inline void record_nhwc(graph *g) {
     cm_tape *t = g->tape;
     cm_var action = actions(g);
     cm_action_input board = {action, CM_ENCODE_BOARD, 0};
@@ -204,7 +204,7 @@ static inline void record_planes(graph *g) {
     x = cm_tape_fixed_norm(t, x, &second, CM_ACT_NONE);
     cm_var flat = cm_tape_flatten(t, x);
     add_scalar_loss(g, flat, 80);
-    x = cm_tape_avg_pool(t, cm_tape_reshape_planes(t, flat, 5, 4, 4));
+    x = cm_tape_avg_pool(t, cm_tape_reshape_nhwc(t, flat, 5, 4, 4));
     x = cm_tape_global_mean(t, x);
     x = cm_tape_embedding_add(t, x, matrix(g, "table", 3, 4), action);
     add_scalar_loss(g, x, 4);

@@ -42,7 +42,7 @@ static inline float pair_random(pair *p) {
     return (float)(p->random >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* Random columns of a matrix (or planes) whose rows are `gap` elements longer; freed with pair_free. */
+/* Random columns of a matrix (or of NHWC activations) whose rows are `gap` elements longer; freed with pair_free. */
 static inline cm_tensor pair_tensor(pair *p, int ndim, const int *dim, int gap) {
     cm_tensor t = cm_tensor_make(NULL, CM_F32, ndim, dim);
     t.stride += gap;

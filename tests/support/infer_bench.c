@@ -64,7 +64,7 @@ static cm_network_config with_prefix(cm_network_config c) {
 static cm_network_config prefix(void) { return with_prefix(odd()); }
 static cm_network_config prefix_chance(void) { return with_prefix(chance()); }
 
-static cm_network_config prefix_planes(void) {
+static cm_network_config prefix_nhwc(void) {
     cm_network_config c = with_prefix(plain());
     c.family = CM_FAMILY_RESNET, c.norm = CM_NORM_BATCH;
     c.observation_ndim = 3, c.observation[0] = 3, c.observation[1] = 2, c.observation[2] = 2;
@@ -73,14 +73,14 @@ static cm_network_config prefix_planes(void) {
 }
 
 static cm_network_config pictures(void) {
-    cm_network_config c = prefix_planes();
+    cm_network_config c = prefix_nhwc();
     c.prefix_horizon = c.lstm = 0;
     c.observation[0] = 18, c.observation[1] = 16, c.downsample = true;
     return c;
 }
 
 static cm_network_config towers(void) {
-    cm_network_config c = prefix_planes();
+    cm_network_config c = prefix_nhwc();
     c.prefix_horizon = c.lstm = 0;
     c.observation[1] = 4;
     c.blocks = 2, c.channels = 64;
@@ -95,7 +95,7 @@ cm_network_config infer_network(int index) {
                                                                    [INFER_CUMIND] = cumind,
                                                                    [INFER_CHANCE] = chance,
                                                                    [INFER_PREFIX] = prefix,
-                                                                   [INFER_PREFIX_PLANES] = prefix_planes,
+                                                                   [INFER_PREFIX_NHWC] = prefix_nhwc,
                                                                    [INFER_PREFIX_CHANCE] = prefix_chance,
                                                                    [INFER_PICTURES] = pictures,
                                                                    [INFER_TOWERS] = towers};

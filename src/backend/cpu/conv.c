@@ -1,5 +1,5 @@
-/* Convolutions of NHWC planes as they are: by winograd.h where that gains, otherwise with oneDNN and weights packed
- * into the layout that its primitive asks for. */
+/* Convolutions of NHWC activations as they are: by winograd.h where that gains, otherwise with oneDNN and weights
+ * packed into the layout that its primitive asks for. */
 #include "backend/cpu/dnnl.h"
 #include "backend/cpu/winograd.h"
 
@@ -10,7 +10,7 @@
 
 static int product_of_places(const cm_tensor *t) { return t->dim[0] * t->dim[1] * t->dim[2]; }
 
-static cm_dnnl_shape planes(const cm_tensor *t, dnnl_data_type_t type) {
+static cm_dnnl_shape nhwc(const cm_tensor *t, dnnl_data_type_t type) {
     int64_t h = t->dim[1], w = t->dim[2], c = t->dim[3];
     return (cm_dnnl_shape){.ndim = 4, .dim = {t->dim[0], c, h, w}, .stride = {h * w * c, 1, w * c, c}, .type = type};
 }
@@ -25,9 +25,9 @@ static cm_dnnl_shape kernel(const cm_tensor *t, dnnl_data_type_t type, bool any)
 static cm_dnnl_conv conv_of(const cm_call *call, const cm_tensor *x, const cm_tensor *weight, const cm_tensor *y,
                             bool bf16) {
     dnnl_data_type_t type = bf16 ? dnnl_bf16 : dnnl_f32;
-    return (cm_dnnl_conv){.src = planes(x, type),
+    return (cm_dnnl_conv){.src = nhwc(x, type),
                           .weight = kernel(weight, type, true),
-                          .dst = planes(y, type),
+                          .dst = nhwc(y, type),
                           .stride = call->attr.stride ? call->attr.stride : 1,
                           .padding = weight->dim[1] / 2};
 }

@@ -22,22 +22,22 @@ bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride) {
     return 3 * products <= 2 * direct;
 }
 
-/* One direction of a layer: planes [batch, height, width, in] -> [batch, height, width, out]. */
+/* One direction of a layer: activations [batch, height, width, in] -> [batch, height, width, out]. */
 typedef struct winograd {
     int batch, height, width, in, out;
     int chunk;    /* tiles that are transformed together */
     size_t bytes; /* of scratch memory that a call needs */
 } winograd;
 
-/* Where a tile reads and writes: numbers of places in the plane, line by line; -1: outside of it. */
+/* Where a tile reads and writes: numbers of places in the image, line by line; -1: outside of it. */
 typedef struct tile {
     int32_t input[16], output[4];
 } tile;
 
-static size_t tiles_per_plane(const winograd *w) { return (size_t)half_up(w->height) * (size_t)half_up(w->width); }
-static size_t tiles_of(const winograd *w) { return (size_t)w->batch * tiles_per_plane(w); }
+static size_t tiles_per_image(const winograd *w) { return (size_t)half_up(w->height) * (size_t)half_up(w->width); }
+static size_t tiles_of(const winograd *w) { return (size_t)w->batch * tiles_per_image(w); }
 
-/* The layer from planes like x with `in` channels to some with `out`. */
+/* The layer from activations like x with `in` channels to some with `out`. */
 static winograd sizes_of(const cm_tensor *x, int in, int out) {
     winograd w = {.batch = x->dim[0], .height = x->dim[1], .width = x->dim[2], .in = in, .out = out};
     size_t tiles = tiles_of(&w);
@@ -47,7 +47,7 @@ static winograd sizes_of(const cm_tensor *x, int in, int out) {
     w.bytes = cm_align(PLACES * (size_t)w.chunk * w.in * sizeof(float)) +
               cm_align(PLACES * (size_t)w.chunk * w.out * sizeof(float)) +
               cm_align(2 * (size_t)greater(w.in, w.out) * sizeof(float)) +
-              cm_align(PLACES * (size_t)w.in * w.out * sizeof(float)) + cm_align(tiles_per_plane(&w) * sizeof(tile));
+              cm_align(PLACES * (size_t)w.in * w.out * sizeof(float)) + cm_align(tiles_per_image(&w) * sizeof(tile));
     return w;
 }
 
@@ -120,10 +120,10 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm
 typedef struct work { /* places in the scratch memory */
     float *v;         /* [16, chunk, in] transformed tiles of x */
     float *m;         /* [16, chunk, out] those of y, before the last transform, or of dy */
-    float *nothing;   /* [channels] zeros: what lies outside of the planes */
+    float *nothing;   /* [channels] zeros: what lies outside of the images */
     float *waste;     /* [channels] what is written outside of them */
     float *du;        /* [16, out, in] */
-    tile *tiles;      /* [tiles per plane] */
+    tile *tiles;      /* [tiles per image] */
 } work;
 
 /* The size x size places from (row, column) on. */
@@ -145,7 +145,7 @@ static work work_in(const winograd *w, void *scratch) {
     s.du = (float *)(at += cm_align(2 * channels * sizeof(float)));
     s.tiles = (tile *)(at + cm_align(PLACES * (size_t)w->in * w->out * sizeof(float)));
     memset(s.nothing, 0, 2 * channels * sizeof(float));
-    for (size_t t = 0; t < tiles_per_plane(w); t++) {
+    for (size_t t = 0; t < tiles_per_image(w); t++) {
         int row = 2 * (int)(t / across), column = 2 * (int)(t % across);
         write_places(w, row - 1, column - 1, 4, s.tiles[t].input);
         write_places(w, row, column, 2, s.tiles[t].output);
@@ -153,26 +153,26 @@ static work work_in(const winograd *w, void *scratch) {
     return s;
 }
 
-/* The rows of channels at some places of a plane; `outside` for those outside of it. */
-static inline void find_rows(const float **rows, const int32_t *places, int count, const float *plane, int channels,
+/* The rows of channels at some places of an image; `outside` for those outside of it. */
+static inline void find_rows(const float **rows, const int32_t *places, int count, const float *image, int channels,
                              const float *outside) {
     for (int k = 0; k < count; k++) {
-        const float *inside = plane + (ptrdiff_t)places[k] * channels;
+        const float *inside = image + (ptrdiff_t)places[k] * channels;
         rows[k] = places[k] < 0 ? outside : inside;
     }
 }
 
-/* The plane that a tile belongs to. */
-static size_t plane_of(const winograd *w, size_t t, int channels) {
-    return t / tiles_per_plane(w) * (size_t)w->height * w->width * channels;
+/* The image that a tile belongs to. */
+static size_t image_of(const winograd *w, size_t t, int channels) {
+    return t / tiles_per_image(w) * (size_t)w->height * w->width * channels;
 }
 
 static void transform_input(const winograd *w, const cm_kernels *kernels, const work *s, const float *x, size_t first,
                             int tiles) {
     const float *rows[16];
     for (int t = 0; t < tiles; t++) {
-        const tile *at = &s->tiles[(first + t) % tiles_per_plane(w)];
-        find_rows(rows, at->input, 16, x + plane_of(w, first + t, w->in), w->in, s->nothing);
+        const tile *at = &s->tiles[(first + t) % tiles_per_image(w)];
+        find_rows(rows, at->input, 16, x + image_of(w, first + t, w->in), w->in, s->nothing);
         kernels->winograd.input(s->v + (size_t)t * w->in, (size_t)w->chunk * w->in, rows, w->in);
     }
 }
@@ -180,7 +180,7 @@ static void transform_input(const winograd *w, const cm_kernels *kernels, const 
 /* The four rows of output that tile t stands for. */
 static void output_rows(const winograd *w, const work *s, const float *y, size_t t, const float *outside,
                         const float *rows[4]) {
-    find_rows(rows, s->tiles[t % tiles_per_plane(w)].output, 4, y + plane_of(w, t, w->out), w->out, outside);
+    find_rows(rows, s->tiles[t % tiles_per_image(w)].output, 4, y + image_of(w, t, w->out), w->out, outside);
 }
 
 static int chunk_at(const winograd *w, size_t first) {

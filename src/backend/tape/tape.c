@@ -208,13 +208,13 @@ cm_var cm_tape_flatten(cm_tape *tape, cm_var x) {
     return cm_tape_view(tape, x, &shape, 0, false);
 }
 
-cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width, int channels) {
+cm_var cm_tape_reshape_nhwc(cm_tape *tape, cm_var x, int height, int width, int channels) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     int dim[4] = {tape->var[x].shape.dim[0], height, width, channels};
     cm_tensor shape = cm_tensor_make(NULL, tape->var[x].shape.dtype, 4, dim);
     if (cm_tensor_count(&shape) != cm_tensor_count(&tape->var[x].shape)) {
-        cm_tape_error(tape, "a variable of %d columns cannot be %d x %d x %d planes", tape->var[x].shape.dim[1], height,
-                      width, channels);
+        cm_tape_error(tape, "a variable of %d columns cannot be NHWC activations of %d x %d x %d",
+                      tape->var[x].shape.dim[1], height, width, channels);
         return CM_NO_VAR;
     }
     return cm_tape_view(tape, x, &shape, 0, false);

@@ -41,12 +41,12 @@ enum { CM_NO_VAR = -1 };
 cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) CM_MUST_USE;
 void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that play it */
 
-/* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms after
- * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
+/* On a tape that does not train and computes in 16 bits: NHWC activations that only convolutions and the constant norms
+ * after them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
  * half); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
-cm_status cm_tape_half_planes(cm_tape *tape) CM_MUST_USE;
-/* After that, for the same backends: a convolution to planes of 16 bits that only a constant norm sees and that norm
- * become one call (conv2d_norm). */
+cm_status cm_tape_half_activations(cm_tape *tape) CM_MUST_USE;
+/* After that, for the same backends: a convolution to activations of 16 bits that only a constant norm sees and that
+ * norm become one call (conv2d_norm). */
 void cm_tape_join_norms(cm_tape *tape);
 
 /* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
@@ -64,7 +64,8 @@ void cm_tape_use_branches(cm_tape *tape, int branches);
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
-/* The same of a tape that does not train, with half-precision planes and joined norms where the backend takes such. */
+/* The same of a tape that does not train, with half-precision activations and joined norms where the backend takes
+ * such. */
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) CM_MUST_USE;
 
 /* Where things are. */
@@ -94,8 +95,8 @@ cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
                        int columns);                               /* of a 2-D variable; every column must be used */
 cm_var cm_tape_rows(cm_tape *tape, cm_var x, int first, int rows); /* of any variable; all of them or none is used */
 cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                   /* [B, ...] -> [B, n] */
-cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
-                              int channels);                    /* [B, HWC] -> [B, H, W, C] */
+cm_var cm_tape_reshape_nhwc(cm_tape *tape, cm_var x, int height, int width,
+                            int channels);                      /* [B, HWC] -> [B, H, W, C] */
 cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows); /* a contiguous one -> [rows, n] */
 /* [B, P] of a policy of this form -> [B D, n], a row of each number; x itself where D is 1. */
 cm_var cm_tape_each_number(cm_tape *tape, cm_var x, cm_policy_form form);

@@ -7,9 +7,9 @@ static size_t bytes_of(const cm_tape *tape, cm_var var) {
     return cm_tensor_count(shape) * cm_dtype_size(shape->dtype);
 }
 
-static double product_of(const cm_tape *tape, cm_var rows_of, cm_var weight, bool planes) {
+static double product_of(const cm_tape *tape, cm_var rows_of, cm_var weight, bool is_nhwc) {
     const cm_tensor *x = &tape->var[rows_of].shape;
-    double rows = planes ? (double)x->dim[0] * x->dim[1] * x->dim[2] : x->dim[0];
+    double rows = is_nhwc ? (double)x->dim[0] * x->dim[1] * x->dim[2] : x->dim[0];
     return 2.0 * rows * (double)cm_tensor_count(&tape->var[weight].shape);
 }
 

@@ -1,4 +1,5 @@
-/* Planes of 16 bits, on tapes that do not train: what only convolutions and the constant norms after them see. */
+/* NHWC activations of 16 bits, on tapes that do not train: those that only convolutions and the constant norms after
+ * them see. */
 #include <stdlib.h>
 
 #include "backend/tape/tape_internal.h"
@@ -19,7 +20,7 @@ static bool is_half(const cm_tape_node *node, int place) {
     }
 }
 
-static void find_planes(const cm_tape *tape, bool *half) {
+static void find_activations(const cm_tape *tape, bool *half) {
     for (cm_var v = 0; v < tape->vars; v++) {
         const cm_tape_var *var = &tape->var[v];
         half[v] = var->memory == CM_MEM_WORK && var->base == CM_NO_VAR && var->shape.ndim == 4 &&
@@ -61,11 +62,11 @@ static void apply(cm_tape *tape, const bool *half) {
         if (tape->forward.node[i].op == CM_OP_batch_norm_inference) tape->forward.node[i].attr.compute = tape->compute;
 }
 
-cm_status cm_tape_half_planes(cm_tape *tape) {
+cm_status cm_tape_half_activations(cm_tape *tape) {
     bool *half = NULL;
     if (tape->training || tape->compute == CM_F32 || tape->error != CM_OK) return CM_OK;
-    CM_TRY(cm_alloc(&half, (size_t)tape->vars + 1, sizeof *half, "the planes of a tape"));
-    find_planes(tape, half);
+    CM_TRY(cm_alloc(&half, (size_t)tape->vars + 1, sizeof *half, "the activations of a tape"));
+    find_activations(tape, half);
     leave_out_others(tape, half);
     while (leave_out_norms(tape, half)) {
     }

@@ -3,7 +3,7 @@
  *   while a network's code records      tape.c          variables and views; the first error
  *                                       tape_ops.c      forward calls
  *                                       tape_memory.c   variables that are laid after each other (cm_tape_stack)
- *   of an inference in 16 bits          tape_planes.c   planes of that type
+ *   of an inference in 16 bits          tape_half.c     NHWC activations of that type
  *                                       tape_join.c     convolution and norm are one call
  *   cm_tape_finish, in this order
  *     of a tape that trains             tape_backward.c backward calls, in reverse
@@ -14,8 +14,8 @@
  *   after it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
  *
- * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: planes round,
- * merged calls add in an order of their own. */
+ * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: activations
+ * round, merged calls add in an order of their own. */
 #ifndef CM_BACKEND_TAPE_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_TAPE_INTERNAL_H
 

@@ -141,21 +141,21 @@ END_TEST
 
 /* [2, 4, 5, channels]; residual and accumulation vary with `variant`. */
 static void batch_norm(pair *p, int channels, int variant) {
-    int planes[] = {2, 4, 5, channels};
+    int nhwc[] = {2, 4, 5, channels};
     cm_attr attr = {.epsilon = 1e-5f, .activation = variant & 1 ? CM_ACT_RELU : CM_ACT_NONE};
     cm_call forward = {.op = CM_OP_batch_norm, .attr = attr};
-    forward.t[CM_T_batch_norm_y] = pair_tensor(p, 4, planes, 0);
+    forward.t[CM_T_batch_norm_y] = pair_tensor(p, 4, nhwc, 0);
     forward.t[CM_T_batch_norm_saved] = pair_matrix(p, 2, channels, 0);
     forward.t[CM_T_batch_norm_stats] = pair_matrix(p, 2, channels, 0);
-    forward.t[CM_T_batch_norm_x] = pair_tensor(p, 4, planes, 0);
+    forward.t[CM_T_batch_norm_x] = pair_tensor(p, 4, nhwc, 0);
     forward.t[CM_T_batch_norm_scale] = pair_vector(p, channels);
     forward.t[CM_T_batch_norm_shift] = pair_vector(p, channels);
-    if (variant & 2) forward.t[CM_T_batch_norm_residual] = pair_tensor(p, 4, planes, 0);
+    if (variant & 2) forward.t[CM_T_batch_norm_residual] = pair_tensor(p, 4, nhwc, 0);
     pair_run(p, &forward, 3, 2e-6);
     cm_call backward = {.op = CM_OP_batch_norm_backward, .attr = attr};
     backward.attr.accumulate = variant & 4 ? 15u : 0;
     for (int t = 0; t < 5; t++)
-        backward.t[t] = t == 1 || t == 2 ? pair_vector(p, channels) : pair_tensor(p, 4, planes, 0);
+        backward.t[t] = t == 1 || t == 2 ? pair_vector(p, channels) : pair_tensor(p, 4, nhwc, 0);
     if (!(variant & 2)) {
         free(backward.t[CM_T_batch_norm_backward_dresidual].data);
         backward.t[CM_T_batch_norm_backward_dresidual].data = NULL;

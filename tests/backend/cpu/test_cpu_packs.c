@@ -92,22 +92,22 @@ START_TEST(backend_counts_packs_and_scratch_that_it_holds) {
     pair_open(&p);
     CHECK_OK(cm_stream_open(p.cpu, &other));
     fill(1.0f);
-    cm_call call = dense_call(CM_F32), same = call, planes = {.op = CM_OP_conv2d, .attr = {.stride = 1}};
-    planes.t[CM_T_conv2d_y] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
-    planes.t[CM_T_conv2d_x] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
-    planes.t[CM_T_conv2d_weight] = pair_tensor(&p, 4, (int[]){16, 3, 3, 16}, 0);
+    cm_call call = dense_call(CM_F32), same = call, conv = {.op = CM_OP_conv2d, .attr = {.stride = 1}};
+    conv.t[CM_T_conv2d_y] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
+    conv.t[CM_T_conv2d_x] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
+    conv.t[CM_T_conv2d_weight] = pair_tensor(&p, 4, (int[]){16, 3, 3, 16}, 0);
     ck_assert_uint_eq(cm_backend_held(p.ref) + cm_backend_held(p.cpu), 0);
     CHECK_OK(cm_call_prepare(p.stream, &call));
     ck_assert_uint_eq(cm_backend_held(p.cpu), PACK);
     CHECK_OK(cm_call_prepare(other, &same));
     ck_assert_uint_eq(cm_backend_held(p.cpu), 2 * PACK);
-    CHECK_OK(cm_call_prepare(other, &planes));
+    CHECK_OK(cm_call_prepare(other, &conv));
     const cm_cpu *cpu = p.cpu->state;
     ck_assert_uint_gt(cpu->scratch_bytes, 0);
     ck_assert_uint_ge(cm_backend_held(p.cpu), 2 * PACK + cpu->scratch_bytes + 16 * 9 * 16 * sizeof(float));
     cm_stream_close(other);
     ck_assert_uint_eq(cm_backend_held(p.cpu), 2 * PACK);
-    pair_free(&planes);
+    pair_free(&conv);
     pair_close(&p);
 }
 END_TEST

@@ -145,7 +145,7 @@ cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convol
 
 void cm_convolution_free(cm_convolution_plan *plan) { free(plan); }
 
-/* The numbers of planes in float32; freed by the caller. */
+/* The numbers of activations in float32; freed by the caller. */
 static float *widened(const void *data, size_t n, cm_dtype type) {
     float *wide = malloc(n * sizeof *wide);
     ck_assert_ptr_nonnull(wide);
@@ -228,7 +228,7 @@ struct cm_convolution_norm_plan {
 
 bool cuda_cpu_whole;
 
-/* A measurement overwrites what it reads of planes. */
+/* A measurement overwrites what it reads of activations. */
 static void overwrite(const void *numbers, cm_dtype type, size_t n) {
     for (size_t i = 0; i < n * cm_dtype_size(type); i++) ((unsigned char *)(uintptr_t)numbers)[i] = 0x5a;
 }

@@ -9,7 +9,7 @@
 /* ---- passes ---- */
 
 START_TEST(a_pass_follows_blocks_that_move_and_gives_the_same_bits) {
-    graph *g = make(record_planes, true);
+    graph *g = make(record_nhwc, true);
     static float moved_input[BLOCK], moved_gradient[BLOCK], first[BLOCK];
     double loss = total_loss(g);
     ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
@@ -68,7 +68,7 @@ static void check_final(void (*record)(graph *g)) {
 
 START_TEST(gradients_are_final_where_the_tape_says) {
     check_final(record_mlp);
-    check_final(record_planes);
+    check_final(record_nhwc);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(states_go_from_slot_to_slot_of_the_pool) {
 END_TEST
 
 START_TEST(batch_norm_calls_are_listed_in_order) {
-    graph *g = make(record_planes, true);
+    graph *g = make(record_nhwc, true);
     ck_assert_int_eq(cm_tape_norm_calls(g->tape), 1); /* the fixed one has no statistics of its own */
     const cm_norm_call *call = cm_tape_norm_call(g->tape, 0);
     ck_assert_int_eq(call->channels, 4);
@@ -134,7 +134,7 @@ static void record_wrong_columns(graph *g) {
     ck_assert_int_eq(cm_tape_add(g->tape, none, x, CM_ACT_NONE), CM_NO_VAR);
     ck_assert_int_eq(cm_tape_minmax(g->tape, none), CM_NO_VAR);
     ck_assert_int_eq(cm_tape_flatten(g->tape, none), CM_NO_VAR);
-    ck_assert_int_eq(cm_tape_reshape_planes(g->tape, none, 1, 2, 2), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_reshape_nhwc(g->tape, none, 1, 2, 2), CM_NO_VAR);
     ck_assert_int_eq(cm_tape_constant(g->tape, 3, 1.0f), CM_NO_VAR);
 }
 
@@ -164,7 +164,7 @@ static void record_stacked_view(graph *g) {
 
 static void record_wrong_part(graph *g) { (void)cm_tape_rows(g->tape, input_1d(g), 1, B); }
 
-static void record_wrong_planes(graph *g) { (void)cm_tape_reshape_planes(g->tape, input_2d(g, 4), 3, 1, 2); }
+static void record_wrong_nhwc(graph *g) { (void)cm_tape_reshape_nhwc(g->tape, input_2d(g, 4), 3, 1, 2); }
 
 static void record_distant_parameters(graph *g) {
     const cm_param *first = param(g, "first", 2, (int[]){2, 3});
@@ -191,7 +191,7 @@ static void record_many_constants(graph *g) {
 START_TEST(what_cannot_be_recorded_is_named) {
     assert_recording_fails(record_wrong_columns, "columns 3..4 of a variable with 2 dimensions and 4 columns");
     assert_recording_fails(record_wrong_part, "rows 1..3 of a variable with 3 rows");
-    assert_recording_fails(record_wrong_planes, "a variable of 4 columns cannot be 3 x 1 x 2 planes");
+    assert_recording_fails(record_wrong_nhwc, "a variable of 4 columns cannot be NHWC activations of 3 x 1 x 2");
     assert_recording_fails(record_distant_parameters, "parameters first and last are not neighbours");
     assert_recording_fails(record_unused_columns,
                            "15 of 18 elements of a variable's gradient are written by its parts");

@@ -221,7 +221,7 @@ END_TEST
 /* The first convolution has no gradient at its input either. */
 START_TEST(convolutions_have_no_branch) {
     branches = 3;
-    graph *g = make(record_planes, true);
+    graph *g = make(record_nhwc, true);
     for (int i = 0; i < g->tape->backward.count; i++) {
         const cm_tape_node *call = &g->tape->backward.node[i];
         ck_assert(call->op != CM_OP_conv2d_backward || call->branch == 0);
@@ -232,7 +232,7 @@ START_TEST(convolutions_have_no_branch) {
 }
 END_TEST
 
-START_TEST(gradients_of_convolutions_with_shortcuts_are_slopes) { check_slopes(record_planes); }
+START_TEST(gradients_of_convolutions_with_shortcuts_are_slopes) { check_slopes(record_nhwc); }
 END_TEST
 
 START_TEST(fused_relus_have_their_slope) { check_slopes(record_relu); }

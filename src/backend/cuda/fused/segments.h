@@ -1,6 +1,6 @@
 /* A pass of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
  * each (row_kernel.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write
- * stays where the calls write it, but for planes between the layers of a tower, which no other call sees. */
+ * stays where the calls write it, but for activations between the layers of a tower, which no other call sees. */
 #ifndef CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 #define CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 

@@ -1,4 +1,4 @@
-/* The kernel of a tower (tower_args.h): planes stay in shared memory from the first layer to the last, weights
+/* The kernel of a tower (tower_args.h): activations stay in shared memory from the first layer to the last, weights
  * come from the device's memory a piece after the other, the next ones while one is multiplied. */
 #ifndef CM_BACKEND_CUDA_FUSED_TOWER_H
 #define CM_BACKEND_CUDA_FUSED_TOWER_H
@@ -13,7 +13,7 @@ typedef struct cm_tower_block {
     int first, boards; /* those of the block */
     int group, low;    /* low: place of the lane's first row within a tile; the other one is 8 further on */
     int begin;         /* the place of a window with which layers begin, and come round to it */
-    cm_slab from, to;  /* planes that a layer reads, and writes */
+    cm_slab from, to;  /* activations that a layer reads, and writes */
     uint16_t *stage;   /* [CM_TOWER_STAGES] pieces of weights */
     float *norm;       /* [2, channels] factors and offsets */
     unsigned cells;    /* bit 2 t + h: row low + 8 h of the group's tile t is a cell of a board */
@@ -30,7 +30,7 @@ static CM_HD inline int cm_tower_place(const cm_tower_block *t, int tile, int ha
 /* The number of the cell at a place, counted as x and y of the tower have them; -1: it is none. */
 static CM_HD inline int64_t cm_tower_cell(const cm_tower_block *t, int place) {
     const cm_tower_args *a = t->args;
-    const int y = place / t->at.plane, rest = place % t->at.plane, board = rest / t->at.row, x = rest % t->at.row;
+    const int y = place / t->at.band, rest = place % t->at.band, board = rest / t->at.row, x = rest % t->at.row;
     if (y >= a->height || x >= a->width || board >= t->boards) return -1;
     return ((int64_t)(t->first + board) * a->height + y) * a->width + x;
 }
@@ -39,7 +39,7 @@ static CM_HD inline int64_t cm_tower_cell(const cm_tower_block *t, int place) {
 static CM_HD inline bool cm_tower_sees(const cm_tower_block *t, int tile, int dy) {
     const int first = tile * CM_SLAB_ROWS, last = first + CM_SLAB_ROWS - 1;
     if (tile >= t->at.tiles) return false;
-    return dy < 0 ? last >= t->at.plane : dy == 0 || first < (t->args->height - 1) * t->at.plane;
+    return dy < 0 ? last >= t->at.band : dy == 0 || first < (t->args->height - 1) * t->at.band;
 }
 
 CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const cm_lanes *lanes, int channels) {
@@ -54,7 +54,7 @@ CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const
     t.begin = (int)(item % CM_TOWER_WINDOW);
     t.norm = lanes->memory;
     t.stage = memory + cm_tower_stages_at(channels);
-    t.from.first = memory + cm_tower_planes_at(channels);
+    t.from.first = memory + cm_tower_activations_at(channels);
     t.to.first = t.from.first + channels / CM_SLAB_PIECE * t.at.pitch;
     t.from.pitch = t.to.pitch = t.at.pitch;
     for (int i = 0; i < 2 * CM_SLAB_TILES; i++)
@@ -87,11 +87,12 @@ CM_KERNEL cm_tower_piece cm_tower_read(const cm_tower_args *a, int64_t at, bool 
 static CM_HD inline uint16_t *cm_tower_place_of(const cm_tower_block *t, int i, int channels) {
     const cm_tower_args *a = t->args;
     const int pieces = channels / CM_SLAB_PIECE, cell = i / pieces, row = cell / a->width, board = row / a->height;
-    const int place = row % a->height * t->at.plane + board * t->at.row + cell % a->width;
+    const int place = row % a->height * t->at.band + board * t->at.row + cell % a->width;
     return cm_slab_at(&t->from, t->at.lead + place, i % pieces);
 }
 
-/* All planes zero, after a barrier x in those that are read first: a lane has a few pieces on their way at a time. */
+/* All activations zero, after a barrier x in those that are read first: a lane has a few pieces on their way at a time.
+ */
 CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
     enum { FEW = 4 };
     const int pieces = channels / CM_SLAB_PIECE, of_board = t->args->height * t->args->width * pieces;
@@ -188,11 +189,11 @@ CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, 
     cm_tower_begin_layer(t, f, channels, lanes);
 }
 
-/* After a barrier the weights of a stage are there, and so are the planes that were written before it. */
-CM_KERNEL_COPIED void cm_tower_wait(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
+/* After a barrier the weights of a stage are there, and so are the activations that were written before it. */
+CM_KERNEL_COPIED void cm_tower_wait(const cm_tower_block *t, int stage, bool activations, const cm_lanes *lanes) {
     const bool brought = cm_tower_brings(t, stage);
     if (brought) cm_lanes_wait(lanes);
-    if (brought || planes) cm_slabs_publish();
+    if (brought || activations) cm_slabs_publish();
 }
 
 /* ---- a layer ---- */
@@ -233,8 +234,8 @@ static CM_HD inline float cm_tower_bound(const cm_tower_layer *layer) { return l
 /* Rows that a lane has of the group's tiles: number i is row i % 2 of tile i / 2. */
 enum { CM_TOWER_ROWS = 2 * CM_SLAB_TILES };
 
-/* Where the lane's first row has its two channels from 8 j on, in the planes that are written, and how far behind it
- * row i has them. What the layer before has read stands there. */
+/* Where the lane's first row has its two channels from 8 j on, in the activations that are written, and how far behind
+ * it row i has them. What the layer before has read stands there. */
 static CM_HD inline uint32_t *cm_tower_old(const cm_tower_block *t, int j, const cm_lanes *lanes) {
     uint16_t *piece = cm_slab_at(&t->to, t->at.lead + cm_tower_place(t, 0, 0), j);
     return (uint32_t *)(void *)(piece + lanes->index % 4 * 2);
@@ -262,8 +263,8 @@ CM_KERNEL_COPIED cm_tower_terms cm_tower_terms_of(const cm_tower_block *t, int j
     return terms;
 }
 
-/* The layer's results, into the planes that the next one reads. What is read for the next channels is on its way while
- * those before them are written. */
+/* The layer's results, into the activations that the next one reads. What is read for the next channels is on its way
+ * while those before them are written. */
 CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, float bound, bool adds, int channels, bool bfloat,
                                     const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
     cm_tower_terms next = cm_tower_terms_of(t, 0, channels, adds, lanes);
@@ -305,7 +306,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
 
 enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
 
-/* Adds what the next piece of the weights, part `part` of its place, makes of the planes from `row` on. A stage is
+/* Adds what the next piece of the weights, part `part` of its place, makes of the activations from `row` on. A stage is
  * written again two pieces after the last one that was multiplied from it, and after a barrier. */
 CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
                                         int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
@@ -335,7 +336,7 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed 
     int window = t->begin;
     CM_ROLL(place, CM_TOWER_WINDOW) {
         const int dy = window / 3 - 1, dx = window % 3 - 1;
-        const int row = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.plane + dx;
+        const int row = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.band + dx;
         const unsigned tiles = dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2];
         CM_UNROLL(part, cm_tower_parts(channels)) {
             cm_tower_multiply(t, f, layer, row, part, tiles, channels, bfloat, lanes, sum);

@@ -1,5 +1,5 @@
 /* A tower: convolutions 3 x 3 in 16 bits one after the other, each with its norm (conv2d_norm), of as many channels
- * all the way, as residual networks have them. What its kernel is given, and how planes lie in shared memory.
+ * all the way, as residual networks have them. What its kernel is given, and how activations lie in shared memory.
  *
  * A block takes `share` boards through all layers. Their cells stand by rows of the board, and within a row by boards,
  * each with one more column, which stays zero: cell (y, board, x) is place (y * share + board) * (width + 1) + x. So
@@ -41,7 +41,7 @@ typedef struct cm_tower_args {
 
 /* Where places lie: `lead` of zeros in front of the first and after the last tile. */
 typedef struct cm_tower_places {
-    int row, plane;         /* places of a row of one board; of a row of all boards */
+    int row, band;          /* places of a row of one board; of a row of all boards */
     int tiles, lead, pitch; /* pitch: elements from eight channels to the next */
 } cm_tower_places;
 
@@ -50,9 +50,9 @@ typedef struct cm_tower_places {
 static CM_HD inline cm_tower_places cm_tower_places_of(const cm_tower_args *a) {
     cm_tower_places p;
     p.row = a->width + 1;
-    p.plane = a->share * p.row;
-    p.tiles = (a->height * p.plane + CM_SLAB_ROWS - 1) / CM_SLAB_ROWS;
-    p.lead = 1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0);
+    p.band = a->share * p.row;
+    p.tiles = (a->height * p.band + CM_SLAB_ROWS - 1) / CM_SLAB_ROWS;
+    p.lead = 1 + (p.band % CM_SLAB_ROWS ? p.band : 0);
     p.pitch = (p.tiles * CM_SLAB_ROWS + 2 * p.lead) * CM_SLAB_PIECE;
     return p;
 }
@@ -62,16 +62,16 @@ static CM_HD inline int cm_tower_depth(int channels) {
     return channels % (2 * CM_SLAB_DEPTH) == 0 ? 2 * CM_SLAB_DEPTH : CM_SLAB_DEPTH;
 }
 
-/* Shared memory: factors and offsets of a norm, CM_TOWER_STAGES pieces of weights, two sets of planes. Elements of
+/* Shared memory: factors and offsets of a norm, CM_TOWER_STAGES pieces of weights, two sets of activations. Elements of
  * 16 bits up to where they begin. */
 static CM_HD inline int cm_tower_stages_at(int channels) { return 4 * channels; }
-static CM_HD inline int cm_tower_planes_at(int channels) {
+static CM_HD inline int cm_tower_activations_at(int channels) {
     return cm_tower_stages_at(channels) + CM_TOWER_STAGES * channels * cm_tower_depth(channels);
 }
 static inline size_t cm_tower_bytes(const cm_tower_args *a, int channels) {
     const cm_tower_places p = cm_tower_places_of(a);
-    const size_t planes = (size_t)(2 * channels / CM_SLAB_PIECE) * (size_t)p.pitch;
-    return ((size_t)cm_tower_planes_at(channels) + planes) * sizeof(uint16_t);
+    const size_t activations = (size_t)(2 * channels / CM_SLAB_PIECE) * (size_t)p.pitch;
+    return ((size_t)cm_tower_activations_at(channels) + activations) * sizeof(uint16_t);
 }
 
 #endif

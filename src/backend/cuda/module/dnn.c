@@ -39,7 +39,7 @@ enum { ALGORITHMS = 8, ENGINES = 12, FEW = 4 };
 
 static cm_status check(cudnnStatus_t status) { return cm_cuda_dnn((int)status, "a convolution"); }
 
-static cm_status describe_planes(cudnnTensorDescriptor_t *out, cudnnDataType_t type, const int size[4]) {
+static cm_status describe_activations(cudnnTensorDescriptor_t *out, cudnnDataType_t type, const int size[4]) {
     CM_TRY(check(cudnnCreateTensorDescriptor(out)));
     return check(cudnnSetTensor4dDescriptor(*out, CUDNN_TENSOR_NHWC, type, size[0], size[3], size[1], size[2]));
 }
@@ -51,8 +51,8 @@ static cm_status describe(cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
     const cudnnDataType_t type = types[c->type];
     int x[4] = {c->B, c->H, c->W, c->C}, y[4] = {c->B, c->P, c->Q, c->O};
-    CM_TRY(describe_planes(&plan->x, type, x));
-    CM_TRY(describe_planes(&plan->y, type, y));
+    CM_TRY(describe_activations(&plan->x, type, x));
+    CM_TRY(describe_activations(&plan->y, type, y));
     CM_TRY(check(cudnnCreateFilterDescriptor(&plan->weight)));
     CM_TRY(check(cudnnSetFilter4dDescriptor(plan->weight, type, CUDNN_TENSOR_NHWC, c->O, c->C, c->k, c->k)));
     CM_TRY(check(cudnnCreateConvolutionDescriptor(&plan->what)));
@@ -99,17 +99,17 @@ typedef struct found {
 } found;
 
 /* Numbers to measure on, at an address with the gap of those of the runs. */
-typedef struct plane {
+typedef struct buffer {
     cm_buffer memory;
     void *base;
     size_t n;
-} plane;
+} buffer;
 
 /* What choosing needs: memory to measure on, what was found. */
 typedef struct tuning {
     cm_stream *stream;
     cm_convolution_plan *plan;
-    plane x, y, weight;
+    buffer x, y, weight;
     cm_autotune_check_results results;
     found found[ALGORITHMS]; /* the fastest first */
     int count;
@@ -122,12 +122,12 @@ static void tuning_close(tuning *t) {
     cm_buffer_destroy(&t->weight.memory);
 }
 
-static cm_status fill(const tuning *t, const plane *p) {
+static cm_status fill(const tuning *t, const buffer *p) {
     return cm_autotune_check_fill(t->stream, p->base, t->plan->convolution.type, p->n);
 }
 
 /* Numbers, for times, too: of zeros a GPU multiplies faster. */
-static cm_status open_plane(const tuning *t, plane *p, size_t n, int gap) {
+static cm_status open_buffer(const tuning *t, buffer *p, size_t n, int gap) {
     const size_t bytes = n * cm_dtype_size(t->plan->convolution.type) + (size_t)gap;
     CM_TRY(cm_buffer_create(&p->memory, t->stream->backend->device, bytes, "measuring a convolution"));
     p->base = p->memory.base + gap;
@@ -138,9 +138,9 @@ static cm_status open_plane(const tuning *t, plane *p, size_t n, int gap) {
 static cm_status tuning_open(tuning *t) {
     const cm_convolution *c = &t->plan->convolution;
     const size_t B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
-    CM_TRY(open_plane(t, &t->x, B * (size_t)c->H * (size_t)c->W * C, c->x_gap));
-    CM_TRY(open_plane(t, &t->y, B * (size_t)c->P * (size_t)c->Q * O, c->y_gap));
-    return open_plane(t, &t->weight, O * (size_t)c->k * (size_t)c->k * C, c->weight_gap);
+    CM_TRY(open_buffer(t, &t->x, B * (size_t)c->H * (size_t)c->W * C, c->x_gap));
+    CM_TRY(open_buffer(t, &t->y, B * (size_t)c->P * (size_t)c->Q * O, c->y_gap));
+    return open_buffer(t, &t->weight, O * (size_t)c->k * (size_t)c->k * C, c->weight_gap);
 }
 
 /* The three kinds of results of cuDNN have the same members. */
@@ -314,7 +314,7 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_time(&cm_cuda_stream_of(t->stream)->own, "a convolution", run_candidate, context, milliseconds);
 }
 
-static const plane *result_of(const tuning *t) {
+static const buffer *result_of(const tuning *t) {
     switch (t->plan->convolution.way) {
     case CM_CONVOLVE: return &t->y;
     case CM_CONVOLVE_INPUT: return &t->x;
@@ -326,7 +326,7 @@ static const plane *result_of(const tuning *t) {
 /* What has been there is neither the result nor, where it is added to, other numbers than the first one's. */
 static cm_status agree(void *context, bool first) {
     tuning *t = context;
-    const plane *result = result_of(t);
+    const buffer *result = result_of(t);
     CM_TRY(fill(t, result));
     CM_TRY(run_candidate(t));
     const cm_dtype type = t->plan->convolution.type;

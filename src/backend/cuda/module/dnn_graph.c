@@ -50,8 +50,8 @@ static cm_status describe_tensor(cm_dnn_graph *g, const description *d, cm_dnn_p
     return cm_dnn_finish(*out);
 }
 
-static cm_status describe_plane(cm_dnn_graph *g, int64_t name, cm_dtype type, const int size[4], int gap,
-                                cm_dnn_part *out) {
+static cm_status describe_nhwc(cm_dnn_graph *g, int64_t name, cm_dtype type, const int size[4], int gap,
+                               cm_dnn_part *out) {
     const description d = {name, types[type], {size[0], size[1], size[2], size[3]}, cm_alignment_of(gap), IN_MEMORY};
     return describe_tensor(g, &d, out);
 }
@@ -123,9 +123,9 @@ static cm_status describe_convolution(cm_dnn_graph *g, cm_dnn_part *y) {
     const int y_size[4] = {c->B, c->P, c->Q, c->O};
     const float alpha = 1.0f, beta = c->accumulate ? 1.0f : 0.0f;
     cm_dnn_part x, weight, window, convolution;
-    CM_TRY(describe_plane(g, X, c->type, x_size, c->x_gap, &x));
-    CM_TRY(describe_plane(g, WEIGHT, c->type, weight_size, c->weight_gap, &weight));
-    CM_TRY(g->norm ? describe_within(g, y_size, y) : describe_plane(g, Y, c->type, y_size, c->y_gap, y));
+    CM_TRY(describe_nhwc(g, X, c->type, x_size, c->x_gap, &x));
+    CM_TRY(describe_nhwc(g, WEIGHT, c->type, weight_size, c->weight_gap, &weight));
+    CM_TRY(g->norm ? describe_within(g, y_size, y) : describe_nhwc(g, Y, c->type, y_size, c->y_gap, y));
     CM_TRY(describe_window(g, &window));
     CM_TRY(add_operation(g, o->kind, &convolution));
     CM_TRY(cm_dnn_set_part(convolution, o->x, x));
@@ -178,9 +178,9 @@ static cm_status describe_inverse(cm_dnn_graph *g, cm_dnn_part *out) {
 static cm_status describe_end(cm_dnn_graph *g, cm_dnn_part x, cm_dnn_part b, const int size[4]) {
     const cm_convolution_norm *n = g->norm;
     cm_dnn_part y, residual = NULL, last;
-    CM_TRY(describe_plane(g, Y, n->y, size, 0, &y));
+    CM_TRY(describe_nhwc(g, Y, n->y, size, 0, &y));
     if (n->adds) {
-        CM_TRY(describe_plane(g, RESIDUAL, n->residual, size, 0, &residual));
+        CM_TRY(describe_nhwc(g, RESIDUAL, n->residual, size, 0, &residual));
         CM_TRY(describe_inner(g, CUDNN_POINTWISE_ADD, x, b, size, &last));
         x = last, b = residual;
     }

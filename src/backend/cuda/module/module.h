@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* At the beginning of a stream's workspace; after it is that of the operations. Most of cuDNN's engines in float32
- * want a convolution's planes in it once more: space for those of 1,024 positions of Connect4 in 128 channels. */
+ * want a convolution's activations in it once more: space for those of 1,024 positions of Connect4 in 128 channels. */
 enum { CM_LIBRARY_BYTES = 64 << 20 };
 void *cm_library_workspace(const cm_stream *stream);
 

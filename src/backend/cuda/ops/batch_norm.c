@@ -62,7 +62,7 @@ cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
-/* Planes of 16 bits: those of x, and others that are. */
+/* Activations of 16 bits: x, and others that are. */
 static cm_status run_eights(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
     const cm_tensor *y = CM_ARG(call, batch_norm_inference, y), *x = CM_ARG(call, batch_norm_inference, x);
     const cm_tensor *residual = CM_ARG(call, batch_norm_inference, residual);

@@ -13,7 +13,7 @@ typedef struct cm_batch_norm_args {
     float *stats_mean, *stats_variance;     /* [C] or NULL; the variance is the unbiased one */
     float *dscale, *dshift;                 /* [C] or NULL */
     float *total;                           /* [2, C]: of a channel, the sums of g and of g * normal */
-    const uint16_t *half_x, *half_residual; /* planes of 16 bits in place of x, residual, y; NULL: not so */
+    const uint16_t *half_x, *half_residual; /* activations of 16 bits in place of x, residual, y; NULL: not so */
     uint16_t *half_y;
     cm_dtype type; /* of them */
     float epsilon;

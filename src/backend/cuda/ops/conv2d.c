@@ -7,7 +7,8 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_half(const cm_call *call) { return call->attr.compute != CM_F32; }
 
-/* In 16 bits copies, planes and workspace begin at multiples of 16; in float32 weights stand where the parameters are.
+/* In 16 bits copies, activations and workspace begin at multiples of 16; in float32 weights stand where the parameters
+ * are.
  */
 static int gap_of(const cm_call *call, const cm_tensor *t) { return is_half(call) ? 0 : cm_alignment_gap(t->data); }
 

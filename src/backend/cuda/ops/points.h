@@ -1,5 +1,5 @@
 /* Convolutions 1 x 1 of few outputs, as in front of the dense layers of heads, in 16 bits: every point by itself, with
- * bias and relu in the same launch, and planes of float32 read as they are. From compute capability 8.0 on. */
+ * bias and relu in the same launch, and activations of float32 read as they are. From compute capability 8.0 on. */
 #ifndef CM_BACKEND_CUDA_OPS_POINTS_H
 #define CM_BACKEND_CUDA_OPS_POINTS_H
 

@@ -4,40 +4,40 @@
 
 /* ---- pooling ---- */
 
-typedef int (*plane_launch)(const cm_plane_args *args, int64_t items, int lanes, void *queue);
+typedef int (*pool_launch)(const cm_pool_args *args, int64_t items, int lanes, void *queue);
 
 /* Every element of the tensor that the call has first, x or y. */
-static cm_status run_planes(cm_stream *stream, const cm_call *call, plane_launch launch, const cm_tensor *x,
-                            const cm_tensor *y) {
-    cm_plane_args args = {.x = cm_rows_of(x),
-                          .y = cm_rows_of(y),
-                          .H = x->dim[1],
-                          .W = x->dim[2],
-                          .P = y->dim[1],
-                          .Q = y->dim[2],
-                          .C = x->dim[3],
-                          .add = call->attr.accumulate & 1u};
+static cm_status run_pool(cm_stream *stream, const cm_call *call, pool_launch launch, const cm_tensor *x,
+                          const cm_tensor *y) {
+    cm_pool_args args = {.x = cm_rows_of(x),
+                         .y = cm_rows_of(y),
+                         .H = x->dim[1],
+                         .W = x->dim[2],
+                         .P = y->dim[1],
+                         .Q = y->dim[2],
+                         .C = x->dim[3],
+                         .add = call->attr.accumulate & 1u};
     int result = launch(&args, (int64_t)cm_tensor_count(&call->t[0]), 1, cm_ops_queue(stream));
     return cm_ops_launched(stream, result, cm_op_name(call->op));
 }
 
 cm_status cm_cuda_avg_pool(cm_stream *stream, const cm_call *call) {
-    return run_planes(stream, call, cm_avg_pool_each_launch, CM_ARG(call, avg_pool, x), CM_ARG(call, avg_pool, y));
+    return run_pool(stream, call, cm_avg_pool_each_launch, CM_ARG(call, avg_pool, x), CM_ARG(call, avg_pool, y));
 }
 
 cm_status cm_cuda_avg_pool_backward(cm_stream *stream, const cm_call *call) {
-    return run_planes(stream, call, cm_avg_pool_slopes_launch, CM_ARG(call, avg_pool_backward, dx),
-                      CM_ARG(call, avg_pool_backward, dy));
+    return run_pool(stream, call, cm_avg_pool_slopes_launch, CM_ARG(call, avg_pool_backward, dx),
+                    CM_ARG(call, avg_pool_backward, dy));
 }
 
 cm_status cm_cuda_global_mean(cm_stream *stream, const cm_call *call) {
-    return run_planes(stream, call, cm_global_mean_each_launch, CM_ARG(call, global_mean, x),
-                      CM_ARG(call, global_mean, y));
+    return run_pool(stream, call, cm_global_mean_each_launch, CM_ARG(call, global_mean, x),
+                    CM_ARG(call, global_mean, y));
 }
 
 cm_status cm_cuda_global_mean_backward(cm_stream *stream, const cm_call *call) {
-    return run_planes(stream, call, cm_global_mean_slopes_launch, CM_ARG(call, global_mean_backward, dx),
-                      CM_ARG(call, global_mean_backward, dy));
+    return run_pool(stream, call, cm_global_mean_slopes_launch, CM_ARG(call, global_mean_backward, dx),
+                    CM_ARG(call, global_mean_backward, dy));
 }
 
 /* ---- actions ---- */

@@ -9,11 +9,11 @@
 #include "backend/cuda/ops/rows.h"
 #include "device/cuda/launch.h"
 
-typedef struct cm_plane_args {
+typedef struct cm_pool_args {
     cm_rows y, x;      /* a sample per row; `out` of a gradient is y */
     int H, W, P, Q, C; /* x is [B, H, W, C], y is [B, P, Q, C]; global_mean: P = Q = 1 */
     bool add;          /* the output of a gradient */
-} cm_plane_args;
+} cm_pool_args;
 
 /* A cell (h, w) and its channel. */
 typedef struct cm_cell {
@@ -31,7 +31,7 @@ static CM_HD inline cm_cell cm_cell_of(int64_t item, int H, int W, int C) {
 static CM_HD inline int cm_least(int a, int b) { return a < b ? a : b; }
 
 /* Item: an element of y; 1 lane. 3x3, stride 2, padding 1, always divided by 9. */
-CM_KERNEL void cm_avg_pool_each(const cm_plane_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_avg_pool_each(const cm_pool_args *k, int64_t item, const cm_lanes *lanes) {
     cm_cell at = cm_cell_of(item, k->P, k->Q, k->C);
     const float *x = cm_row(&k->x, at.b) + at.c;
     float sum = 0.0f;
@@ -43,7 +43,7 @@ CM_KERNEL void cm_avg_pool_each(const cm_plane_args *k, int64_t item, const cm_l
 }
 
 /* Item: an element of x, which is written: the windows p with 2 p - 1 <= h <= 2 p + 1. */
-CM_KERNEL void cm_avg_pool_slopes(const cm_plane_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_avg_pool_slopes(const cm_pool_args *k, int64_t item, const cm_lanes *lanes) {
     cm_cell at = cm_cell_of(item, k->H, k->W, k->C);
     const float *dy = cm_row(&k->y, at.b) + at.c;
     float sum = 0.0f;
@@ -54,7 +54,7 @@ CM_KERNEL void cm_avg_pool_slopes(const cm_plane_args *k, int64_t item, const cm
 }
 
 /* Item: a channel of a sample; 1 lane. */
-CM_KERNEL void cm_global_mean_each(const cm_plane_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_global_mean_each(const cm_pool_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->C);
     const float *x = cm_at(&k->x, at);
     int cells = k->H * k->W;
@@ -65,7 +65,7 @@ CM_KERNEL void cm_global_mean_each(const cm_plane_args *k, int64_t item, const c
 }
 
 /* Item: an element of x, which is written. */
-CM_KERNEL void cm_global_mean_slopes(const cm_plane_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_global_mean_slopes(const cm_pool_args *k, int64_t item, const cm_lanes *lanes) {
     cm_cell at = cm_cell_of(item, k->H, k->W, k->C);
     float value = cm_row(&k->y, at.b)[at.c] / (float)(k->H * k->W);
     (void)lanes;
@@ -171,10 +171,10 @@ CM_KERNEL void cm_bootstrap_each(const cm_index_args *k, int64_t item, const cm_
 }
 
 #define CM_SHAPE_KERNELS(X)                                                                                            \
-    X(cm_avg_pool_each, cm_plane_args)                                                                                 \
-    X(cm_avg_pool_slopes, cm_plane_args)                                                                               \
-    X(cm_global_mean_each, cm_plane_args)                                                                              \
-    X(cm_global_mean_slopes, cm_plane_args)                                                                            \
+    X(cm_avg_pool_each, cm_pool_args)                                                                                  \
+    X(cm_avg_pool_slopes, cm_pool_args)                                                                                \
+    X(cm_global_mean_each, cm_pool_args)                                                                               \
+    X(cm_global_mean_slopes, cm_pool_args)                                                                             \
     X(cm_encode_each, cm_index_args)                                                                                   \
     X(cm_copy_each, cm_index_args)                                                                                     \
     X(cm_embed_each, cm_index_args)                                                                                    \

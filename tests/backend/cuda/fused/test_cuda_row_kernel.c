@@ -66,7 +66,7 @@ END_TEST
 
 /* ---- what stays many launches ---- */
 
-static cm_network_config planes(void) {
+static cm_network_config resnet_config(void) {
     cm_network_config c = infer_network(INFER_CUMIND);
     c.observation_ndim = 3;
     c.observation[0] = c.observation[1] = 4;
@@ -92,7 +92,7 @@ static int launches_with(cm_ops_limits limits, cm_dtype type, int rows) {
 }
 
 START_TEST(networks_that_are_not_of_rows_or_too_deep_stay_many_launches) {
-    cm_network_config resnet = planes(), deep = infer_network(INFER_PLAIN);
+    cm_network_config resnet = resnet_config(), deep = infer_network(INFER_PLAIN);
     resnet.family = CM_FAMILY_RESNET;
     resnet.norm = CM_NORM_BATCH;
     resnet.head_channels = 2;
@@ -100,7 +100,7 @@ START_TEST(networks_that_are_not_of_rows_or_too_deep_stay_many_launches) {
     expect_many(resnet, CM_F32);
     deep.trunk_layers = CM_ROW_STEPS / 2;
     expect_many(deep, CM_F32);
-    open_all(planes()); /* of family cumind only the root has planes */
+    open_all(resnet_config()); /* of family cumind only the root has NHWC activations */
     cm_inference *inference = infer(2, CM_BF16);
     ck_assert_int_gt(launches_of(cm_inference_root, inference), 3);
     ck_assert_int_eq(launches_of(cm_inference_recurrent, inference), 1);

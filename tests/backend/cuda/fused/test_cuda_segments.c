@@ -156,7 +156,7 @@ START_TEST(segments_around_an_lstm_give_what_ref_does) {
     inferring i;
     open_inferring(&i, network);
     infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
-    ck_assert(played > 0 || network == INFER_PREFIX_PLANES); /* planes are no rows */
+    ck_assert(played > 0 || network == INFER_PREFIX_NHWC); /* NHWC activations are no rows */
     close_inferring(&i);
 }
 END_TEST
@@ -225,7 +225,7 @@ START_TEST(a_call_alone_is_no_segment) {
 }
 END_TEST
 
-/* Planes, say: one launch of all the device's lanes for each call is faster. */
+/* NHWC activations, say: one launch of all the device's lanes for each call is faster. */
 START_TEST(rows_of_many_numbers_are_no_segment) {
     enum { WIDE_ROW = 1500 };
     static float wide[3][ROWS * WIDE_ROW];

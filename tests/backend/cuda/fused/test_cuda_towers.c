@@ -14,8 +14,8 @@
 #include "support/logged.h"
 #include "support/main.h"
 
-/* A pass of convolutions one after the other, its memory, and what they need besides. Planes i and i + 1 are x and y
- * of layer i; every second layer adds what the one before it has read. After the last there is space for one more. */
+/* A pass of convolutions one after the other, its memory, and what they need besides. Activations i and i + 1 are x and
+ * y of layer i; every second layer adds what the one before it has read. After the last there is space for one more. */
 enum { LAYERS = 4, MORE = CM_TOWER_LAYERS + 3, VECTORS = 4 };
 typedef struct setup {
     int channels, boards, height, width, layers;
@@ -30,14 +30,14 @@ static cm_call calls[MORE];
 static cm_call_list pass;
 static cm_buffer work;
 static float *weights, *vectors;
-static size_t plane; /* bytes between planes */
+static size_t stride; /* bytes between activations */
 
 static float some(int i) { return sinf(1.7f * (float)i + 0.3f * (float)(i % 101)); }
 
-static cm_tensor planes_at(const setup *s, int i) {
+static cm_tensor activations_at(const setup *s, int i) {
     const int dim[4] = {s->boards, s->height, s->width, s->channels};
     const bool wide = (i == 0 && s->wide_x) || (i == s->layers && s->wide_y);
-    return cm_tensor_make(work.base + (size_t)i * plane, wide ? CM_F32 : s->type, 4, dim);
+    return cm_tensor_make(work.base + (size_t)i * stride, wide ? CM_F32 : s->type, 4, dim);
 }
 
 static cm_tensor vector_at(const setup *s, int i, int which) {
@@ -49,19 +49,19 @@ static cm_call layer(const setup *s, int i) {
     cm_call call = {.op = CM_OP_conv2d_norm};
     call.attr = (cm_attr){.compute = s->type, .stride = 1, .epsilon = 1e-3f};
     call.attr.activation = i % 3 == 2 ? CM_ACT_NONE : CM_ACT_RELU;
-    call.t[CM_T_conv2d_norm_y] = planes_at(s, i + 1);
-    call.t[CM_T_conv2d_norm_x] = planes_at(s, i);
+    call.t[CM_T_conv2d_norm_y] = activations_at(s, i + 1);
+    call.t[CM_T_conv2d_norm_x] = activations_at(s, i);
     call.t[CM_T_conv2d_norm_weight] = cm_tensor_make(weights + i * s->channels, CM_F32, 4, dim);
     call.t[CM_T_conv2d_norm_scale] = vector_at(s, i, 0);
     call.t[CM_T_conv2d_norm_shift] = vector_at(s, i, 1);
     call.t[CM_T_conv2d_norm_mean] = vector_at(s, i, 2);
     call.t[CM_T_conv2d_norm_variance] = vector_at(s, i, 3);
-    if (i % 2 == 1) call.t[CM_T_conv2d_norm_residual] = planes_at(s, i - 1);
+    if (i % 2 == 1) call.t[CM_T_conv2d_norm_residual] = activations_at(s, i - 1);
     return call;
 }
 
 static void fill_x(const setup *s) {
-    const cm_tensor x = planes_at(s, 0);
+    const cm_tensor x = activations_at(s, 0);
     for (size_t i = 0; i < cm_tensor_count(&x); i++) {
         if (s->wide_x) {
             ((float *)x.data)[i] = some((int)i);
@@ -97,9 +97,9 @@ static void open_setup(const setup *s) {
     cuda_cpu_limits = (cm_ops_limits){s->multiprocessors, (227 << 10) - CM_BLOCK_KEPT, true};
     cuda_cpu_winner = CUDA_CPU_LAST;
     ck_assert_int_eq(cm_stream_open(&backend, &stream), CM_OK);
-    plane = cm_align(numbers * sizeof(float));
-    const size_t bytes = (size_t)(s->layers + 1) * plane;
-    ck_assert_int_eq(cm_buffer_create(&work, &cm_device_cpu, bytes + plane, "the test"), CM_OK);
+    stride = cm_align(numbers * sizeof(float));
+    const size_t bytes = (size_t)(s->layers + 1) * stride;
+    ck_assert_int_eq(cm_buffer_create(&work, &cm_device_cpu, bytes + stride, "the test"), CM_OK);
     fill_weights(s);
     prepare_calls(s);
     pass = (cm_call_list){calls, s->layers, work.base, bytes, true, 1};
@@ -113,9 +113,9 @@ static void close_setup(void) {
     free(vectors);
 }
 
-/* The last planes, in float32; freed by the caller. */
+/* The last activations, in float32; freed by the caller. */
 static float *results(const setup *s) {
-    const cm_tensor y = planes_at(s, s->layers);
+    const cm_tensor y = activations_at(s, s->layers);
     const size_t n = cm_tensor_count(&y);
     float *out = malloc(n * sizeof *out);
     ck_assert_ptr_nonnull(out);
@@ -131,11 +131,11 @@ static float *by_calls(const setup *s) {
     return results(s);
 }
 
-/* What stands after y is no call's, and planes between layers stay in blocks. */
+/* What stands after y is no call's, and activations between layers stay in blocks. */
 enum { NONSENSE = 0xff };
 static void check_nonsense(const unsigned char *from, const unsigned char *end, const char *where) {
     for (const unsigned char *at = from; at < end; at++)
-        if (*at != NONSENSE) ck_abort_msg("byte %td %s the last planes is written", at - from, where);
+        if (*at != NONSENSE) ck_abort_msg("byte %td %s the last activations is written", at - from, where);
 }
 
 static float *by_tower(const setup *s) {
@@ -144,15 +144,15 @@ static float *by_tower(const setup *s) {
     ck_assert_msg(cm_tower_create(stream, &pass, 0, s->layers, &tower) == CM_OK, "%s", cm_error_message());
     ck_assert_ptr_nonnull(tower);
     fill_x(s);
-    const cm_tensor y = planes_at(s, s->layers);
-    const unsigned char *first = work.base + plane, *last = y.data, *end = last + cm_tensor_bytes(&y);
-    memset(work.base + plane, NONSENSE, (size_t)s->layers * plane + plane);
+    const cm_tensor y = activations_at(s, s->layers);
+    const unsigned char *first = work.base + stride, *last = y.data, *end = last + cm_tensor_bytes(&y);
+    memset(work.base + stride, NONSENSE, (size_t)s->layers * stride + stride);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_tower_run(stream, &pass, tower), CM_OK);
     ck_assert_int_eq(cuda_cpu_launches - before, 1);
     cm_tower_free(tower);
     check_nonsense(first, last, "of those in front of");
-    check_nonsense(end, end + plane, "behind");
+    check_nonsense(end, end + stride, "behind");
     return results(s);
 }
 
@@ -209,7 +209,7 @@ START_TEST(without_rounding_the_bits_are_those_of_the_calls) {
     cm_tower_args args;
     ck_assert(cm_tower_build(calls, 1, &cuda_cpu_limits, &args));
     ck_assert_int_eq(args.share, 8);
-    const cm_tensor x = planes_at(&s, 0);
+    const cm_tensor x = activations_at(&s, 0);
     for (size_t i = 0; i < cm_tensor_count(&x); i++) ((float *)x.data)[i] = (float)((int)(i * 11 % 7) - 3);
     ck_assert_int_eq(cm_call_run(stream, &calls[0]), CM_OK);
     float *want = results(&s);
@@ -229,7 +229,7 @@ START_TEST(what_is_no_number_stays_on_its_board_and_is_seen) {
     float *want = by_calls(&s);
     ck_assert(cm_tower_build(calls, s.layers, &cuda_cpu_limits, &args));
     fill_x(&s);
-    ((float *)planes_at(&s, 0).data)[at] = NAN;
+    ((float *)activations_at(&s, 0).data)[at] = NAN;
     ck_assert_int_eq(cm_tower_launch(&args, 32, CM_BF16, stream->state), 0);
     float *got = results(&s);
     for (size_t i = 0; i < 5 * board; i++) {
@@ -259,16 +259,16 @@ START_TEST(more_layers_than_a_launch_takes_are_two_towers) {
 }
 END_TEST
 
-START_TEST(planes_that_others_see_end_a_tower) {
+START_TEST(activations_that_others_see_end_a_tower) {
     cm_call more[LAYERS + 1];
     memcpy(more, calls, sizeof(cm_call) * LAYERS);
     more[LAYERS] = (cm_call){.op = CM_OP_batch_norm_inference};
-    more[LAYERS].t[CM_T_batch_norm_inference_x] = planes_at(&small, 2);
+    more[LAYERS].t[CM_T_batch_norm_inference_x] = activations_at(&small, 2);
     pass.calls = more, pass.count = LAYERS + 1;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);
     ck_assert_int_eq(cm_tower_reach(&pass, 2), 2);
     ck_assert_int_eq(cm_tower_reach(&pass, 4), 0);
-    more[LAYERS].t[CM_T_batch_norm_inference_x] = planes_at(&small, LAYERS);
+    more[LAYERS].t[CM_T_batch_norm_inference_x] = activations_at(&small, LAYERS);
     ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS);
 }
 END_TEST
@@ -276,9 +276,9 @@ END_TEST
 /* A residual from further up, or of the first layer. */
 START_TEST(other_residuals_are_none) {
     ck_assert_int_eq(cm_tower_reach(&pass, 1), 0);
-    calls[3].t[CM_T_conv2d_norm_residual] = planes_at(&small, 1);
-    ck_assert_int_eq(cm_tower_reach(&pass, 0), 0); /* planes 1 are seen by a call that is no layer of it */
-    calls[3].t[CM_T_conv2d_norm_residual] = planes_at(&small, 0);
+    calls[3].t[CM_T_conv2d_norm_residual] = activations_at(&small, 1);
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), 0); /* activations 1 are seen by a call that is no layer of it */
+    calls[3].t[CM_T_conv2d_norm_residual] = activations_at(&small, 0);
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 3);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(other_calls_are_none) {
 END_TEST
 
 /* Sixteen bytes are brought at once. */
-START_TEST(planes_that_begin_anywhere_are_none) {
+START_TEST(activations_that_begin_anywhere_are_none) {
     cm_tensor *x = &calls[0].t[CM_T_conv2d_norm_x], *y = &calls[LAYERS - 1].t[CM_T_conv2d_norm_y];
     y->dtype = CM_BF16, y->data = (uint16_t *)y->data + 4;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS - 2); /* the last one adds what another has made */
@@ -319,10 +319,10 @@ END_TEST
 
 /* Passes that train have no memory of their own; what a pass does not own is not overwritten to measure it. */
 START_TEST(memory_that_others_look_at_is_none) {
-    pass.work = work.base + plane, pass.work_bytes -= plane;
+    pass.work = work.base + stride, pass.work_bytes -= stride;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
-    const cm_tensor third = planes_at(&small, 3);
-    pass.work = work.base, pass.work_bytes = 3 * plane + cm_tensor_bytes(&third);
+    const cm_tensor third = activations_at(&small, 3);
+    pass.work = work.base, pass.work_bytes = 3 * stride + cm_tensor_bytes(&third);
     ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS);
     pass.work_bytes--;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);
@@ -333,7 +333,7 @@ END_TEST
 
 START_TEST(a_result_in_the_place_of_what_is_read_is_none) {
     pass.count = 2;
-    calls[1].t[CM_T_conv2d_norm_y].data = planes_at(&small, 0).data;
+    calls[1].t[CM_T_conv2d_norm_y].data = activations_at(&small, 0).data;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
 }
 END_TEST
@@ -435,7 +435,7 @@ START_TEST(addresses_may_change_with_the_version) {
     cm_tower *tower = NULL;
     float *want = by_calls(&small);
     ck_assert_int_eq(cm_tower_create(stream, &pass, 0, LAYERS, &tower), CM_OK);
-    const cm_tensor y = planes_at(&small, LAYERS);
+    const cm_tensor y = activations_at(&small, LAYERS);
     float *elsewhere = malloc(cm_tensor_bytes(&y));
     ck_assert_ptr_nonnull(elsewhere);
     memset(y.data, 0, cm_tensor_bytes(&y));
@@ -489,7 +489,7 @@ START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_inference_root(inference), CM_OK);
     ck_assert_int_eq(segments, 4);                       /* two towers, two heads */
-    ck_assert_int_eq(cuda_cpu_launches - before, 4 + 6); /* of the others two make the planes of heads */
+    ck_assert_int_eq(cuda_cpu_launches - before, 4 + 6); /* of the others two make the activations of heads */
     cm_inference_destroy(inference);
     infer_bench_run(&bench, 5, type, _i ? 2e-2f : 8e-2f);
     infer_bench_close(&bench);
@@ -507,10 +507,10 @@ int main(void) {
     tcase_add_test(results_of, more_layers_than_a_launch_takes_are_two_towers);
     suite_add_tcase(suite, results_of);
     tcase_add_checked_fixture(which, open_small, close_setup);
-    tcase_add_test(which, planes_that_others_see_end_a_tower);
+    tcase_add_test(which, activations_that_others_see_end_a_tower);
     tcase_add_test(which, other_residuals_are_none);
     tcase_add_test(which, other_calls_are_none);
-    tcase_add_test(which, planes_that_begin_anywhere_are_none);
+    tcase_add_test(which, activations_that_begin_anywhere_are_none);
     tcase_add_test(which, memory_that_others_look_at_is_none);
     tcase_add_test(which, a_result_in_the_place_of_what_is_read_is_none);
     tcase_add_test(which, a_block_has_as_many_boards_as_keep_all_multiprocessors_busy);

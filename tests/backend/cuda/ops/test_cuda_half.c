@@ -1,4 +1,5 @@
-/* Planes of 16 bits between the convolutions of an inference: the same results to rounding, in fewer launches. */
+/* NHWC activations of 16 bits between the convolutions of an inference: the same results to rounding, in fewer
+ * launches. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -104,11 +105,11 @@ static void compare(const float *got, const float *want, int n) {
     ck_assert_msg(apart < 6e-3, "%g of the norm apart", apart);
 }
 
-START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
+START_TEST(activations_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
     small wide = record(type, false), half = record(type, false);
-    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(half.tape), CM_OK);
     const cm_var of_16_bits[3] = {half.sums[0], half.block, half.sums[1]};
     for (int i = 0; i < 3; i++) ck_assert_int_eq(cm_tape_shape(half.tape, of_16_bits[i])->dtype, type);
     ck_assert_int_eq(cm_tape_shape(half.tape, half.result)->dtype, CM_F32);
@@ -137,8 +138,8 @@ END_TEST
 START_TEST(a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     small half = record(CM_BF16, false), joined = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_half_planes(joined.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(joined.tape), CM_OK);
     const double flops = cm_tape_flops(joined.tape);
     cm_tape_join_norms(joined.tape);
     ck_assert_int_eq(half.tape->forward.count, 5);
@@ -171,13 +172,13 @@ END_TEST
 
 START_TEST(sums_of_joined_calls_take_no_memory) {
     small half = record(CM_BF16, false), joined = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_half_planes(joined.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(joined.tape), CM_OK);
     cm_tape_join_norms(joined.tape);
     ck_assert_int_eq(cm_tape_finish(half.tape), CM_OK);
     ck_assert_int_eq(cm_tape_finish(joined.tape), CM_OK);
-    const size_t plane = cm_align(CELLS * CHANNELS * sizeof(uint16_t));
-    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * plane, cm_tape_bytes(half.tape, CM_MEM_WORK));
+    const size_t bytes = cm_align(CELLS * CHANNELS * sizeof(uint16_t));
+    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * bytes, cm_tape_bytes(half.tape, CM_MEM_WORK));
     cm_tape_destroy(half.tape);
     cm_tape_destroy(joined.tape);
 }
@@ -189,7 +190,7 @@ START_TEST(sums_that_two_norms_see_and_float32_are_not_joined) {
     norm = (cm_norm_vars){vector(s.tape, SCALE), vector(s.tape, SHIFT), cm_tape_constant(s.tape, CHANNELS, 0.0f),
                           cm_tape_constant(s.tape, CHANNELS, 1.0f), CM_NO_VAR};
     cm_tape_result(s.tape, cm_tape_fixed_norm(s.tape, s.sums[0], &norm, CM_ACT_NONE));
-    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.sums[0])->dtype, CM_BF16);
     cm_tape_join_norms(s.tape);
     ck_assert_int_eq(s.tape->forward.count, 5);
@@ -205,7 +206,7 @@ END_TEST
 START_TEST(what_others_see_stays_float32) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     small wide = record(CM_BF16, true), half = record(CM_BF16, true);
-    ck_assert_int_eq(cm_tape_half_planes(half.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(half.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(half.tape, half.block)->dtype, CM_F32);
     ck_assert_int_eq(cm_tape_shape(half.tape, half.sums[1])->dtype, CM_BF16);
     play(&wide, result[0], head[0]);
@@ -217,12 +218,12 @@ END_TEST
 
 START_TEST(tapes_that_train_or_compute_in_float32_stay_as_they_are) {
     small s = record(CM_F32, false);
-    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
     cm_tape_destroy(s.tape);
     s = record(CM_BF16, false);
     s.tape->training = true;
-    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
     cm_tape_destroy(s.tape);
 }
@@ -235,7 +236,7 @@ START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
     ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
     ck_assert_int_eq(cm_stream_open(ref, &of_ref), CM_OK);
     small s = record(CM_BF16, false);
-    ck_assert_int_eq(cm_tape_half_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_finish(s.tape), CM_OK);
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters, [CM_MEM_INPUT] = input};
     ck_assert_int_eq(cm_pass_create(s.tape, of_ref, base, &pass), CM_ERR_INPUT);
@@ -252,10 +253,10 @@ START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("backend/cuda_planes");
+    Suite *suite = suite_create("backend/cuda_half");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, open_backend, close_backend);
-    tcase_add_loop_test(tests, planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches, 0, 2);
+    tcase_add_loop_test(tests, activations_of_16_bits_give_the_same_to_rounding_in_fewer_launches, 0, 2);
     tcase_add_test(tests, points_of_a_device_without_tensor_cores_give_the_same);
     tcase_add_test(tests, a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart);
     tcase_add_test(tests, joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32);

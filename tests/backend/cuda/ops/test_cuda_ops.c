@@ -47,7 +47,7 @@ START_TEST(a_convolution_and_its_norm_in_one_launch_equal_ref) {
 }
 END_TEST
 
-/* Numbers that 16 bits hold: planes of them give the bits that float32 does. */
+/* Numbers that 16 bits hold: activations of them give the bits that float32 does. */
 START_TEST(points_of_16_bits_are_those_of_float32) {
     enum { POINTS = 6, CHANNELS = 136, OUTPUTS = 3 };
     static _Alignas(16) float x[POINTS * CHANNELS], weight[OUTPUTS * CHANNELS];
