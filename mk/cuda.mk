@@ -73,7 +73,7 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 
 # The module shows nothing but its entry, and programs that open it have all that it calls of them.
 check-module: cuda
-	+@$(SUBMAKE) $(PROGRAMS)
+	+@$(SUBMAKE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 	@scripts/check_module $(CUDA_MODULE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 
 # cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is
