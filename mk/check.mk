@@ -6,8 +6,9 @@ C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.
 OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR) JOBS=$(JOBS)
 
 # What is compiled where there is no CUDA toolkit may not include its headers: a machine that has them would not notice.
-check-layers: ## every folder includes only what the design allows it
+check-layers: all ## every folder includes only what the design allows it; no files call each other in a circle
 	@scripts/check_layers .
+	@scripts/check_cycles $(BUILD)
 	@! grep -nE '^#include <(cu|nv|nccl)' $(LIB_SRC) $(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*/*.c)) src/agent/cuda/*.c || \
 	    { echo 'headers of CUDA in what is compiled without it'; exit 1; }
 

@@ -75,6 +75,7 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 check-module: cuda
 	+@$(SUBMAKE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 	@scripts/check_module $(CUDA_MODULE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
+	@scripts/check_cycles $(BUILD)
 
 # cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is
 # not installed the test says so.

@@ -22,8 +22,10 @@ struct cm_acting_shard {
     bool is_kept;    /* the planner holds sub-trees of the last moves */
     bool env_failed; /* one of its environments did */
     cm_truncation_bootstraps bootstraps;
-    cm_acting_searched searched;
-    double seconds; /* in the iteration that runs, of the worker that began with this one */
+    /* in the iteration that runs */
+    int64_t simulations;
+    double searching; /* waiting for searches, where a device makes them */
+    double seconds;   /* of the worker that began with this one */
 };
 
 /* ---- memory ---- */
@@ -204,13 +206,14 @@ static void look(cm_actor *a, cm_acting_shard *s) {
     if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
 }
 
-cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) {
+/* Waits for a search that was begun. */
+static cm_status end_search(cm_acting_shard *s, cm_planner *planner) {
     const double began = cm_clock_seconds();
     CM_TRACE_BEGIN("search");
     const cm_status status = cm_planner_end(planner);
     CM_TRACE_END();
-    sum->seconds += cm_clock_seconds() - began;
-    sum->simulations += cm_planner_simulations(planner);
+    s->searching += cm_clock_seconds() - began;
+    s->simulations += cm_planner_simulations(planner);
     return status;
 }
 
@@ -294,6 +297,13 @@ static cm_status check_turns(const cm_actor *a, const cm_acting_shard *s) {
 
 static bool is_cut(const cm_actor *a, int e) { return a->rows.truncated[e] && !a->rows.terminated[e]; }
 
+/* Waits for the truncation bootstraps and finishes their episodes: before their environments append another step. */
+static cm_status settle(const cm_actor *a, cm_acting_shard *s) {
+    if (s->bootstraps.count == 0) return CM_OK;
+    CM_TRY(end_search(s, s->bootstraps.searcher));
+    return cm_truncation_bootstraps_finish(a, &s->bootstraps);
+}
+
 /* Truncation bootstraps are being searched; if they are many, they are known when this returns. */
 static cm_status search_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     int cut = 0;
@@ -305,7 +315,7 @@ static cm_status search_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     CM_TRY(cm_truncation_bootstraps_begin(&s->bootstraps));
     if (are_few) return CM_OK;
     s->is_kept = false; /* this search takes the place of the trees */
-    return cm_truncation_bootstraps_settle(a, &s->bootstraps);
+    return settle(a, s);
 }
 
 /* A real end; others wait for their value. */
@@ -350,8 +360,8 @@ static cm_status ask_stop(const cm_actor *a) {
 
 static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     const uint64_t step = a->step + (uint64_t)t;
-    CM_TRY(cm_truncation_bootstraps_settle(a, &s->bootstraps));
-    CM_TRY(cm_acting_end_search(s->planner, &s->searched));
+    CM_TRY(settle(a, s));
+    CM_TRY(end_search(s, s->planner));
     explore(a, s, step);
     CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
     CM_TRY(ask_stop(a)); /* here: whoever has gone on without what hung has the replay for himself */
@@ -370,8 +380,7 @@ static cm_status run_shards(cm_actor *a, cm_acting_shard *shards, int count) {
     for (int t = 0; t < a->config.steps; t++) {
         for (int i = 0; i < count; i++) {
             CM_TRY(end_step(a, &shards[i], t));
-            CM_TRY(t + 1 < a->config.steps ? begin_step(a, &shards[i], t + 1)
-                                           : cm_truncation_bootstraps_settle(a, &shards[i].bootstraps));
+            CM_TRY(t + 1 < a->config.steps ? begin_step(a, &shards[i], t + 1) : settle(a, &shards[i]));
         }
     }
     return CM_OK;
@@ -401,13 +410,13 @@ static void count_ended(cm_actor *a) {
 }
 
 static void begin_counting(cm_acting_shard *s) {
-    s->searched = s->bootstraps.searched = (cm_acting_searched){0, 0.0};
-    s->seconds = 0.0;
+    s->simulations = 0;
+    s->searching = s->seconds = 0.0;
 }
 
 static void add_counts(cm_actor *a, const cm_acting_shard *s) {
-    a->simulations += s->searched.simulations + s->bootstraps.searched.simulations;
-    a->searching += s->searched.seconds + s->bootstraps.searched.seconds;
+    a->simulations += s->simulations;
+    a->searching += s->searching;
     a->seconds += s->seconds;
 }
 

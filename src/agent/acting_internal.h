@@ -14,12 +14,6 @@ typedef struct cm_acting_episode {
     int64_t length;
 } cm_acting_episode;
 
-/* What was searched in the iteration that runs. */
-typedef struct cm_acting_searched {
-    int64_t simulations;
-    double seconds; /* of waiting for it, where a device does it */
-} cm_acting_searched;
-
 /* Truncated episodes of a shard whose last observations are searched: a few by a planner of their own, so that the
  * search of the shard's next step is in flight with theirs; more, as where all episodes are equally long, by the
  * shard's. */
@@ -34,7 +28,6 @@ typedef struct cm_truncation_bootstraps {
     uint64_t *steps;
     float *value;
     uint8_t *legal; /* [rows, A], NULL if every action always is */
-    cm_acting_searched searched;
 } cm_truncation_bootstraps;
 
 struct cm_actor {
@@ -64,9 +57,6 @@ struct cm_actor {
     double *recent_length;    /* [CM_RECENT_EPISODES] */
 };
 
-/* acting.c: waits for a search that was begun, and adds it to what was searched. */
-cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) CM_MUST_USE;
-
 /* truncation_bootstrap.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */
 void cm_truncation_bootstraps_alloc(const cm_actor *actor, cm_arena *arena, int rows, cm_truncation_bootstraps *out);
 cm_status cm_truncation_bootstraps_open(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
@@ -77,7 +67,7 @@ bool cm_truncation_bootstraps_expect(cm_truncation_bootstraps *bootstraps, int c
 void cm_truncation_bootstraps_add(const cm_actor *actor, cm_truncation_bootstraps *bootstraps, int environment,
                                   cm_key key, uint64_t step);
 cm_status cm_truncation_bootstraps_begin(cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
-/* Waits for what was begun and finishes the episodes in the replay: before their environments append another step. */
-cm_status cm_truncation_bootstraps_settle(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
+/* Finishes the episodes in the replay, once the searcher has ended. */
+cm_status cm_truncation_bootstraps_finish(const cm_actor *actor, cm_truncation_bootstraps *bootstraps) CM_MUST_USE;
 
 #endif

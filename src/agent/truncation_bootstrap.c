@@ -59,9 +59,7 @@ cm_status cm_truncation_bootstraps_begin(cm_truncation_bootstraps *b) {
     return cm_planner_begin(b->searcher, &roots, &result);
 }
 
-cm_status cm_truncation_bootstraps_settle(const cm_actor *a, cm_truncation_bootstraps *b) {
-    if (b->count == 0) return CM_OK;
-    CM_TRY(cm_acting_end_search(b->searcher, &b->searched));
+cm_status cm_truncation_bootstraps_finish(const cm_actor *a, cm_truncation_bootstraps *b) {
     for (int row = 0; row < b->count; row++) {
         const cm_replay_end end = {
             .observation = observation_of(a, b, row), .root_value = b->value[row], .to_play = (uint8_t)b->to_play[row]};

@@ -3,13 +3,6 @@
 
 #include "backend/check_internal.h"
 
-cm_status cm_check_refuse(const cm_call *call, int tensor, const char *what) {
-    char name[CM_OP_NAME_BYTES], shape[64];
-    cm_tensor_describe(&call->t[tensor], shape);
-    return cm_fail(CM_ERR_INPUT, "%s: %s is %s: %s", cm_op_name(call->op), cm_op_tensor_name(call->op, tensor, name),
-                   shape, what);
-}
-
 static bool is_half(const cm_call *call, int i) {
     return call->t[i].dtype == call->attr.compute && call->attr.compute != CM_F32;
 }

@@ -118,6 +118,11 @@ static tensor_text describe(const cm_call *call, int tensor) {
     return text;
 }
 
+cm_status cm_check_refuse(const cm_call *call, int tensor, const char *what) {
+    const tensor_text t = describe(call, tensor);
+    return cm_fail(CM_ERR_INPUT, "%s: %s is %s: %s", cm_op_name(call->op), t.name, t.shape, what);
+}
+
 /* "dense: weight is float32 [64, 131], x is float32 [32, 128]: <what>" */
 static cm_status fail_tensors(const cm_call *call, int tensor, int other, const char *what) {
     if (other == CM_NO_TENSOR || other == tensor) return cm_check_refuse(call, tensor, what);

@@ -21,29 +21,6 @@
 #include "run/directory.h"
 #include "run/weights.h"
 
-static cm_status assign_flag(const cm_arguments *arguments, cm_config *config, const char *flag, const char *key) {
-    const char *value = cm_argument(arguments, flag);
-    return value ? cm_config_assign(config, key, value, flag) : CM_OK;
-}
-
-cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
-    static const char *const pairs[][2] = {
-        {"--seed", "seed"},       {"--backend", "backend"},     {"--threads", "threads"}, {"--dtype", "model_dtype"},
-        {"--updates", "updates"}, {"--env-steps", "env_steps"}, {"--env", "env_name"},
-    };
-    const char *set;
-    for (int i = 0; (set = cm_argument_at(arguments, "--set", i)) != NULL; i++) CM_TRY(cm_config_set(config, set));
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
-    }
-    double seconds = 0.0;
-    if (!cm_argument_is_set(arguments, "--time")) return CM_OK;
-    CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
-    char text[40];
-    cm_json_format_double(seconds, text);
-    return cm_config_assign(config, "time_limit", text, "--time");
-}
-
 /* A run's own values have been warned of when it began, so that those of a run that is only looked at are not. */
 static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
                         bool is_new) {

@@ -36,9 +36,6 @@
 #define CM_FLAGS_END                                                                                                   \
     { NULL, NULL, NULL }
 
-/* Sets what the flags above say (and --seed, --updates, --env-steps, --time) on a configuration. */
-cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) CM_MUST_USE;
-
 /* The configuration of a command without a run: file, --set, flags; finished. The caller destroys *config. */
 cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *configuration,
                                cm_config **config) CM_MUST_USE;

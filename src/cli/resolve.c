@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/recipe.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "run/directory.h"
 
 static const char standard_file[] = "configuration.json";
@@ -26,6 +26,30 @@ static cm_status read_named(cm_config *config, const char *name) {
     return strchr(name, '/') || is_json(name) ? read_file(config, name) : cm_recipe_read(name, config);
 }
 
+static cm_status assign_flag(const cm_arguments *arguments, cm_config *config, const char *flag, const char *key) {
+    const char *value = cm_argument(arguments, flag);
+    return value ? cm_config_assign(config, key, value, flag) : CM_OK;
+}
+
+/* What the flags of cli/output.h say, and --seed, --updates, --env-steps and --time. */
+static cm_status assign(const cm_arguments *arguments, cm_config *config) {
+    static const char *const pairs[][2] = {
+        {"--seed", "seed"},       {"--backend", "backend"},     {"--threads", "threads"}, {"--dtype", "model_dtype"},
+        {"--updates", "updates"}, {"--env-steps", "env_steps"}, {"--env", "env_name"},
+    };
+    const char *set;
+    for (int i = 0; (set = cm_argument_at(arguments, "--set", i)) != NULL; i++) CM_TRY(cm_config_set(config, set));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
+    }
+    double seconds = 0.0;
+    if (!cm_argument_is_set(arguments, "--time")) return CM_OK;
+    CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
+    char text[40];
+    cm_json_format_double(seconds, text);
+    return cm_config_assign(config, "time_limit", text, "--time");
+}
+
 /* For a new run of an environment that the command line names. Its values were not asked for: what of them has no
  * effect next to what was given is not warned of. */
 static cm_status apply_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
@@ -35,7 +59,7 @@ static cm_status apply_recipe(const cm_arguments *arguments, cm_config *config, 
     cm_config_set_recipe(config, text);
     CM_TRY(cm_recipe_read(recipe->name, config));
     cm_config_mark_known(config);
-    return cm_cli_assign(arguments, config);
+    return assign(arguments, config);
 }
 
 /* The layer below --set: what is read later replaces nothing that is given there. */
@@ -54,7 +78,7 @@ cm_status cm_cli_resolve(const cm_arguments *arguments, const char *first, const
     const char *named = cm_argument(arguments, "--config");
     if (first) CM_TRY(read_file(config, first));
     cm_config_mark_known(config);
-    CM_TRY(cm_cli_assign(arguments, config));
+    CM_TRY(assign(arguments, config));
     if (first) return named ? read_named(config, named) : CM_OK;
     return read_base(arguments, configuration, config);
 }

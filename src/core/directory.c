@@ -167,6 +167,12 @@ cm_status cm_dir_remove(const cm_dir *dir, const char *name) {
     return remove_entry(handle_of(dir), name, 0, dir ? path : name);
 }
 
+cm_status cm_directory_remove(const char *path) {
+    if (cm_file_is_named(path) && cm_dir_look(NULL, path) != CM_DIR_FOLDER)
+        return cm_fail(CM_ERR_IO, "%s: cannot remove: no folder", path);
+    return cm_dir_remove(NULL, path);
+}
+
 /* ---- files ---- */
 
 cm_status cm_dir_open_file(const cm_dir *dir, const char *name, int flags, int *file) {

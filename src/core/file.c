@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "core/directory.h"
 #include "core/retry.h"
 
 /* What a user can do where the system has said no. */
@@ -110,32 +109,6 @@ cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size
     return status;
 }
 
-/* --- writing --- */
-
-/* Where the file is to stand: behind the link that `path` may be. What is no file does not give way to one: a
- * file in the place of /dev/null is not meant. */
-static cm_status find_place(const char *path, char out[PATH_MAX]) {
-    struct stat about;
-    if (strlen(path) >= PATH_MAX) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
-    strcpy(out, path);
-    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode) && !realpath(path, out)) strcpy(out, path);
-    if (stat(out, &about) != 0 || S_ISREG(about.st_mode)) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: cannot replace: not a regular file", path);
-}
-
-cm_status cm_file_begin(const char *path, cm_file_writer **out) {
-    char place[PATH_MAX];
-    *out = NULL;
-    CM_TRY(find_place(path, place));
-    return cm_dir_begin(NULL, place, out);
-}
-
-cm_status cm_file_write(const char *path, const void *data, size_t size) {
-    char place[PATH_MAX];
-    CM_TRY(find_place(path, place));
-    return cm_dir_write(NULL, place, data, size);
-}
-
 bool cm_file_is_unread(int reason, bool is_terminal) {
     return reason == EPIPE || reason == EBADF || (reason == EIO && is_terminal);
 }
@@ -188,12 +161,6 @@ cm_status cm_directory_make_parent(const char *path) {
     char folder[PATH_MAX];
     CM_TRY(folder_of(path, folder));
     return cm_directory_make(folder);
-}
-
-cm_status cm_directory_remove(const char *path) {
-    if (cm_file_is_named(path) && cm_dir_look(NULL, path) != CM_DIR_FOLDER)
-        return cm_fail(CM_ERR_IO, "%s: cannot remove: no folder", path);
-    return cm_dir_remove(NULL, path);
 }
 
 cm_status cm_disk_free(const char *path, uint64_t *bytes) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/arena.h"
@@ -161,4 +162,30 @@ cm_status cm_dir_write(const cm_dir *dir, const char *name, const void *data, si
     if (status == CM_OK) return cm_file_commit(writer);
     cm_file_abandon(writer);
     return status;
+}
+
+/* ---- by a path that may be a link ---- */
+
+/* Where the file is to stand: behind the link that `path` may be. What is no file does not give way to one: a
+ * file in the place of /dev/null is not meant. */
+static cm_status find_place(const char *path, char out[PATH_MAX]) {
+    struct stat about;
+    if (strlen(path) >= PATH_MAX) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
+    strcpy(out, path);
+    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode) && !realpath(path, out)) strcpy(out, path);
+    if (stat(out, &about) != 0 || S_ISREG(about.st_mode)) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: cannot replace: not a regular file", path);
+}
+
+cm_status cm_file_begin(const char *path, cm_file_writer **out) {
+    char place[PATH_MAX];
+    *out = NULL;
+    CM_TRY(find_place(path, place));
+    return cm_dir_begin(NULL, place, out);
+}
+
+cm_status cm_file_write(const char *path, const void *data, size_t size) {
+    char place[PATH_MAX];
+    CM_TRY(find_place(path, place));
+    return cm_dir_write(NULL, place, data, size);
 }

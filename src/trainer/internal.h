@@ -99,12 +99,12 @@ static inline int accumulation(const cm_trainer *t) {
     return t->config.options->gradient_accumulation > 1 ? t->config.options->gradient_accumulation : 1;
 }
 
-/* What was found of the oldest batch, when it is there. Collective. Errors: CM_ERR_NOT_FINITE; see cm_trainer_finish.
- */
+/* What was found of the oldest batch, when it is there; its gradient's norm need not be finite. Collective. Errors:
+ * CM_ERR_NOT_FINITE for a loss; see cm_trainer_finish. */
 cm_status cm_trainer_read(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
 
-/* The gradient of the oldest batch, which that of the next one may have taken the place of, once more. */
-cm_status cm_trainer_play_again(cm_trainer *trainer) CM_MUST_USE;
+/* CM_ERR_NOT_FINITE that names the parameter where the gradient, which is that of the oldest batch, is not finite. */
+cm_status cm_trainer_fail_norm(cm_trainer *trainer, const cm_train_report *report) CM_MUST_USE;
 
 /* The blocks of cm_trainer_parameters and cm_trainer_state. */
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);

@@ -137,9 +137,7 @@ static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
     return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)r->update);
 }
 
-static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
-    if (isfinite(r->gradient_norm)) return CM_OK;
-    CM_TRY(cm_trainer_play_again(t));
+cm_status cm_trainer_fail_norm(cm_trainer *t, const cm_train_report *r) {
     CM_TRY(cm_trainer_fetch(t, CM_TRAINER_ALL));
     const float *gradient = cm_trainer_gradients(t);
     const cm_param_table *table = cm_network_parameters(t->config.network);
@@ -178,9 +176,8 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);
     report->stepped = true;
     report->skipped = cm_scaling_read(t, factor + CM_TRAINER_FACTORS);
-    if (report->skipped) return CM_OK;
-    report->gradient_norm = (double)factor[1];
-    return check_norm(t, report);
+    if (!report->skipped) report->gradient_norm = (double)factor[1];
+    return CM_OK;
 }
 
 bool cm_trainer_has_loss(const cm_trainer *trainer, cm_loss loss) { return trainer->unroll[0].loss[loss].is_recorded; }

@@ -188,3 +188,30 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     free(t->hashes);
     free(t);
 }
+
+int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
+    const cm_trainer *t = trainer;
+    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0, inputs = t->stats.bytes;
+    size_t bootstraps = t->values ? cm_values_bytes(t->values) : 0;
+    for (int i = 0; i < t->in_flight_count; i++) {
+        activations += t->in_flight[i].results.block.bytes;
+        inputs += t->in_flight[i].inputs.block.bytes;
+        bootstraps += t->in_flight[i].bootstraps.observations.block.bytes;
+    }
+    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
+        activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
+    const int moments = cm_optimizer_moment_count(t->config.options);
+    const cm_memory_row all[] = {
+        {"parameters", t->parameters.block.bytes + t->state.block.bytes},
+        {"optimizer moments", (size_t)moments * t->parameters.block.bytes},
+        {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes + t->accumulated_state.block.bytes},
+        {"averaged and target parameters",
+         t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
+        {"training activations", activations},
+        {"training inputs", inputs},
+        {"bootstrap values", bootstraps},
+    };
+    int count = (int)(sizeof all / sizeof *all);
+    for (int i = 0; i < count && i < capacity; i++) rows[i] = all[i];
+    return count < capacity ? count : capacity;
+}

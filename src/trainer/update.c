@@ -1,4 +1,6 @@
 /* One update: gradient, step, results; the gradient of the next batch may be launched meanwhile. */
+#include <math.h>
+
 #include "core/trace.h"
 #include "trainer/internal.h"
 
@@ -136,10 +138,6 @@ static cm_status launch_step(cm_trainer *t, cm_in_flight *flight) {
     return cm_in_flight_return(t, flight);
 }
 
-cm_status cm_trainer_play_again(cm_trainer *t) {
-    return t->launched_count > 1 && accumulation(t) == 1 ? find_gradient(t, t->launched[0]) : CM_OK;
-}
-
 static cm_status launch(cm_trainer *t, cm_in_flight *flight) {
     const bool is_on_host = t->config.backend->device->is_host;
     if (is_on_host && t->values) cm_bootstraps_stage(t->values, &flight->batch, &flight->bootstraps);
@@ -150,8 +148,15 @@ static cm_status launch(cm_trainer *t, cm_in_flight *flight) {
     return t->launched_count == 1 ? launch_step(t, flight) : CM_OK;
 }
 
+/* The gradient of the oldest batch is found once more where that of the next one may have taken its place. */
+static cm_status fail_norm(cm_trainer *t, const cm_train_report *report) {
+    if (t->launched_count > 1 && accumulation(t) == 1) CM_TRY(find_gradient(t, t->launched[0]));
+    return cm_trainer_fail_norm(t, report);
+}
+
 static cm_status finish(cm_trainer *t, cm_train_report *report) {
     CM_TRY(cm_trainer_read(t, report));
+    if (!isfinite(report->gradient_norm)) return fail_norm(t, report);
     t->launched_count--;
     for (int i = 0; i < t->launched_count; i++) t->launched[i] = t->launched[i + 1];
     return t->launched_count > 0 ? launch_step(t, t->launched[0]) : CM_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/cuda/module/module.h"
+#include "backend/cuda/ops/plan.h"
 #include "backend/cuda/ops/weights.h"
 #include "backend/module.h"
 #include "core/arena.h"
@@ -44,12 +45,12 @@ static cm_status open_all(cm_cuda *cuda, cm_backend *backend) {
     CM_TRY(open_cache(cuda));
     describe_all(cuda);
     cm_cuda_nvtx_open();
-    return cm_cuda_ops_open(cuda);
+    return cm_weights_open(&cuda->weights);
 }
 
 static void close_all(cm_cuda *cuda) {
     if (cuda->device && cm_cuda_enter(cuda->device) == CM_OK) {
-        cm_cuda_ops_close(cuda);
+        cm_weights_close(cuda->weights);
         if (cuda->blas) cublasLtDestroy(cuda->blas);
     }
     cm_autotune_cache_close(cuda->autotune_cache);
@@ -79,12 +80,14 @@ static void close_cuda(cm_backend *backend) { close_all(backend->state); }
 
 static const char *describe(const cm_backend *backend) { return ((const cm_cuda *)backend->state)->description; }
 
-/* What changed the block may still run. */
+/* What changed the block may still run. On the device's own stream, and waited for: other streams may run next. */
 static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
     cm_cuda *cuda = backend->state;
+    cm_cu_stream queue = cuda->device->copies;
     (void)pool;
     CM_TRY(cm_cuda_wait(cuda->device));
-    return cm_cuda_ops_repack(cuda, block, bytes);
+    CM_TRY(cm_cuda_result(cuda->device, cm_weights_renew(cuda->weights, queue, block, bytes), "copies of weights"));
+    return cm_cuda_result(cuda->device, (int)cudaStreamSynchronize(queue), "copies of weights");
 }
 
 /* ---- streams ---- */
@@ -114,7 +117,7 @@ static void close_stream(cm_stream *stream) {
     if (cm_cuda_enter(cm_cuda_of(stream)->device) == CM_OK) {
         if (cm_cuda_stream_synchronize(&s->own) != CM_OK)
             cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
-        cm_cuda_ops_stream_close(stream);
+        cm_cuda_plans_free(stream);
         close_dnn(cm_cuda_of(stream)->device, s);
     }
     cm_cuda_side_stream_close(stream);

@@ -50,7 +50,7 @@ typedef struct cm_cuda {
     cm_cuda_driver driver;
     struct cublasLtContext *blas;      /* safe from several threads */
     cm_autotune_cache *autotune_cache; /* algorithms that were measured, by device and shape */
-    void *weights;                     /* of the operations: 16-bit copies of weights; see cm_cuda_ops_open */
+    void *weights;                     /* of the operations: 16-bit copies of weights (ops/weights.h) */
     char description[192];
 } cm_cuda;
 
@@ -64,7 +64,7 @@ typedef struct cm_cuda_side_stream {
 typedef struct cm_cuda_stream_state {
     cm_cuda_stream own;       /* own.handle is the cudaStream_t; own.workspace what cm_cuda_stream_reserve took */
     struct cudnnContext *dnn; /* set to own.handle; NULL before the first convolution is prepared */
-    void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
+    void *plans;              /* of the operations (ops/plan.h) */
     struct cm_convolution_norm_plan *norms; /* those in use */
     cm_cuda_side_stream side[CM_CALL_BRANCHES];
     cm_cuda_event *turn; /* where one of these begins */
@@ -84,14 +84,6 @@ typedef struct cm_cuda_op {
     size_t (*workspace)(const cm_call *call);               /* bytes that `run` takes; NULL: none */
 } cm_cuda_op;
 extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
-
-/* Backend-wide state of the operations (cuda->weights), made after everything else of cm_cuda and freed before it. */
-cm_status cm_cuda_ops_open(cm_cuda *cuda) CM_MUST_USE;
-void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
-/* Frees the plans of a stream. */
-void cm_cuda_ops_stream_close(cm_stream *stream);
-/* Weights in block[bytes] have changed: their 16-bit copies are to be made again before the next run. */
-cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
 
 /* ---- what graphs.c gives ----------------------------------------------------------------------------------------- */
 

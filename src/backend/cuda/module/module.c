@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backend/cuda/module/cuda.h"
-#include "backend/cuda/ops/plan.h"
+#include "device/cuda/lanes.h"
 
 void *cm_ops_queue(const cm_stream *stream) { return cm_cuda_queue(stream); }
 
@@ -39,22 +39,4 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candid
                         int *winner) {
     return cm_cuda_candidates_choose(&cm_cuda_stream_of(stream)->own, cm_cuda_of(stream)->autotune_cache, key,
                                      candidate, count, winner);
-}
-
-/* ---- for cuda.c ---- */
-
-cm_status cm_cuda_ops_open(cm_cuda *cuda) { return cm_weights_open(&cuda->weights); }
-
-void cm_cuda_ops_close(cm_cuda *cuda) {
-    cm_weights_close(cuda->weights);
-    cuda->weights = NULL;
-}
-
-void cm_cuda_ops_stream_close(cm_stream *stream) { cm_cuda_plans_free(stream); }
-
-/* On the device's own stream, and waited for: other streams may run next. */
-cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) {
-    cm_cu_stream queue = cuda->device->copies;
-    CM_TRY(cm_cuda_result(cuda->device, cm_weights_renew(cuda->weights, queue, block, bytes), "copies of weights"));
-    return cm_cuda_result(cuda->device, (int)cudaStreamSynchronize(queue), "copies of weights");
 }
