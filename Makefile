@@ -31,7 +31,7 @@ include mk/install.mk
 # A `## text` after a target and a `#: text` above are what this prints.
 help: ## lists every target with its meaning
 	@echo 'cumind $(VERSION). Usage: make [target] [VARIABLE=value]'; echo; echo 'Targets:'
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-19s %s\n", $$1, $$2 }' mk/user.mk mk/build.mk mk/test.mk \
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-19s %s\n", $$1, $$2 }' mk/user.mk mk/build.mk mk/test.mk \
 	    mk/check.mk mk/cuda.mk mk/install.mk Makefile
 	@echo; echo 'Variables:'; sed -n 's/^#: /  /p' Makefile mk/*.mk
 .PHONY: help

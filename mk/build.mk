@@ -158,7 +158,7 @@ $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,curve curve_plot interval_plot svg)
 $(addprefix $(BUILD)/tests/,cli/test_curve cli/test_interval_plot run/test_display): $(PLOT_OBJ)
 
-tests: $(TEST_BIN)
+tests: $(TEST_BIN) ## builds every test
 
 clean: ## removes everything that was built
 	rm -rf $(BUILD)

@@ -72,7 +72,7 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $(CUDA_OBJ) -Xlinker --version-script=mk/module.map -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 
 # The module shows nothing but its entry, and programs that open it have all that it calls of them.
-check-module: cuda
+check-module: cuda ## compiles the module: every program has what it calls; no files call each other in a circle
 	+@$(SUBMAKE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 	@scripts/check_module $(CUDA_MODULE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 	@scripts/check_cycles $(BUILD)
