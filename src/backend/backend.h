@@ -50,6 +50,7 @@ typedef enum cm_activation {
     CM_ACT_SIGMOID,
     CM_ACT_SOFTPLUS
 } cm_activation;
+enum { CM_ACT_COUNT = CM_ACT_SOFTPLUS + 1 };
 
 typedef enum cm_encoding { CM_ENCODE_ONEHOT, CM_ENCODE_SCALED, CM_ENCODE_BOARD } cm_encoding;
 

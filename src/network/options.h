@@ -17,7 +17,7 @@ typedef enum cm_network_family {
 } cm_network_family;
 typedef enum cm_network_preset { CM_PRESET_NONE, CM_PRESET_PLAIN, CM_PRESET_SMALL } cm_network_preset;
 typedef enum cm_network_body { CM_BODY_PLAIN, CM_BODY_GELU_LAYERNORM } cm_network_body;
-typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_network_norm;
+typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE, CM_NORM_COUNT } cm_network_norm;
 typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
 typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 

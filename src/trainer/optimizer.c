@@ -25,7 +25,7 @@ typedef struct method {
     bool is_decoupled; /* weight decay                                           */
 } method;
 
-static const method methods[] = {
+static const method methods[CM_OPTIMIZER_COUNT] = {
     [CM_OPTIMIZER_ADAMW] = {2, CM_OP_adam_step, CM_OP_COUNT, true},
     [CM_OPTIMIZER_ADAM] = {2, CM_OP_adam_step, CM_OP_COUNT, false},
     [CM_OPTIMIZER_SGD] = {1, CM_OP_sgd_step, CM_OP_COUNT, false},

@@ -14,7 +14,8 @@ typedef enum cm_optimizer_type {
     CM_OPTIMIZER_ADAMW,
     CM_OPTIMIZER_ADAM,
     CM_OPTIMIZER_SGD,
-    CM_OPTIMIZER_MUON
+    CM_OPTIMIZER_MUON,
+    CM_OPTIMIZER_COUNT
 } cm_optimizer_type;
 typedef enum cm_decay_on { CM_DECAY_ALL, CM_DECAY_WEIGHTS } cm_decay_on;
 typedef enum cm_unroll_scale { CM_UNROLL_PAPER, CM_UNROLL_WHOLE, CM_UNROLL_CUMIND, CM_UNROLL_NONE } cm_unroll_scale;

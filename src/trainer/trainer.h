@@ -163,7 +163,8 @@ cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float 
 typedef enum cm_weights {
     CM_WEIGHTS_ONLINE, /* what the optimizer changes */
     CM_WEIGHTS_EMA,    /* their moving average; the online ones if none is kept */
-    CM_WEIGHTS_TARGET  /* copied every target_update_frequency updates; the online ones if there is no target network */
+    CM_WEIGHTS_TARGET, /* copied every target_update_frequency updates; the online ones if there is no target network */
+    CM_WEIGHTS_COUNT
 } cm_weights;
 
 /* Brings the host's view of the blocks below up to date, where the device is not the host: before they are read after

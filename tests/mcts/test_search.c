@@ -243,7 +243,7 @@ END_TEST
 /* ---------------------------------------------------------------- legality */
 
 /* Exact rules: illegal actions have the prior logit -FLT_MAX in every state. */
-START_TEST(ten_million_selections_without_an_illegal_action) {
+START_TEST(none_of_ten_million_selections_is_illegal) {
     static random_table r;
     static session s;
     int64_t selections = 0;
@@ -582,8 +582,8 @@ int main(void) {
         "search", search_visits_sum_to_simulations_and_invariants_hold_after_every_backup,
         a_root_gets_the_same_bits_alone_and_in_any_batch, a_search_can_be_run_again_and_forgets_the_last_run,
         noise_differs_from_step_to_step_and_from_key_to_key, actions_are_sampled_in_proportion_to_action_probs,
-        gumbel_scale_multiplies_the_noise, ten_million_selections_without_an_illegal_action,
-        no_legal_action_selects_action_0, no_simulations_give_the_raw_value_and_uniform_weights,
+        gumbel_scale_multiplies_the_noise, none_of_ten_million_selections_is_illegal, no_legal_action_selects_action_0,
+        no_simulations_give_the_raw_value_and_uniform_weights,
         fewer_simulations_than_considered_visit_the_best_by_noise_and_logit,
         one_player_with_rewards_on_the_way_converges_to_the_best_return,
         alternating_zero_sum_converges_to_the_minimax_value, dice_game_converges_to_the_expected_value,

@@ -94,7 +94,7 @@ START_TEST(cumind_image_encoder_has_76966_parameters) {
 }
 END_TEST
 
-START_TEST(lightzero_mlp_parameter_counts) {
+START_TEST(an_mlp_has_as_many_parameters_as_lightzeros) {
     cm_network_config c = lightzero_mlp(4, 2, 128, true);
     ck_assert_uint_eq(count(&c), 170836);
     c.consistency = true, c.projection_hidden = c.projection_output = 1024, c.predictor_hidden = 512;
@@ -108,7 +108,7 @@ START_TEST(lightzero_mlp_parameter_counts) {
 }
 END_TEST
 
-START_TEST(lightzero_board_parameter_counts) {
+START_TEST(a_network_of_boards_has_as_many_parameters_as_lightzeros) {
     cm_network_config c = lightzero_board(3, 3, 16, 8, s21, 9);
     ck_assert_uint_eq(count(&c), 23011);
     c = lightzero_board(6, 7, 64, 32, s601, 7);
@@ -136,7 +136,7 @@ static size_t count_dynamics(const cm_network_config *config) {
 }
 
 /* Of images the dynamics, whose states are planes of 8 x 8 (LightZero) and 6 x 6 (EfficientZero). */
-START_TEST(efficientzero_parameter_counts) {
+START_TEST(a_network_with_value_prefixes_has_as_many_parameters_as_efficientzero) {
     const cm_support s101 = {-50, 50, 101, true};
     cm_network_config c = with_prefix(lightzero_mlp(4, 2, 128, true), 128);
     ck_assert_uint_eq(count(&c), 302932);
@@ -156,7 +156,7 @@ static cm_network_config lightzero_image(int size, cm_support support, int actio
     return c;
 }
 
-START_TEST(lightzero_image_parameter_counts) {
+START_TEST(a_network_of_images_has_as_many_parameters_as_lightzeros) {
     cm_network_config c = lightzero_image(64, s601, 6);
     ck_assert_uint_eq(count(&c), 645800);
     c.consistency = true, c.projection_hidden = c.projection_output = 1024, c.predictor_hidden = 512;
@@ -436,8 +436,9 @@ START_TEST(a_layer_takes_every_activation_after_every_norm) {
     cm_stream *stream;
     ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
     ck_assert_int_eq(cm_stream_open(ref, &stream), CM_OK);
-    for (int i = 0; i < 3 * (CM_ACT_SOFTPLUS + 1); i++) {
-        const cm_layer layer = cm_layer_make(4, (cm_network_norm)(i % 3), (cm_activation)(i / 3));
+    for (int i = 0; i < CM_NORM_COUNT * CM_ACT_COUNT; i++) {
+        const cm_layer layer =
+            cm_layer_make(4, (cm_network_norm)(i % CM_NORM_COUNT), (cm_activation)(i / CM_NORM_COUNT));
         try_layer(stream, &layer);
     }
     cm_stream_close(stream);
@@ -450,10 +451,10 @@ int main(void) {
     TCase *tc = tcase_create("network");
     tcase_add_test(tc, cumind_has_the_50948_parameters_of_its_shipped_checkpoint);
     tcase_add_test(tc, cumind_image_encoder_has_76966_parameters);
-    tcase_add_test(tc, lightzero_mlp_parameter_counts);
-    tcase_add_test(tc, lightzero_board_parameter_counts);
-    tcase_add_test(tc, efficientzero_parameter_counts);
-    tcase_add_test(tc, lightzero_image_parameter_counts);
+    tcase_add_test(tc, an_mlp_has_as_many_parameters_as_lightzeros);
+    tcase_add_test(tc, a_network_of_boards_has_as_many_parameters_as_lightzeros);
+    tcase_add_test(tc, a_network_with_value_prefixes_has_as_many_parameters_as_efficientzero);
+    tcase_add_test(tc, a_network_of_images_has_as_many_parameters_as_lightzeros);
     tcase_add_test(tc, pictures_are_halved_three_times_and_large_ones_four_times);
     tcase_add_test(tc, pictures_are_made_smaller_by_themselves_and_boards_are_not);
     tcase_add_test(tc, what_smaller_pictures_cannot_have_is_named);

@@ -384,7 +384,7 @@ static bool has_copies(cm_op op) {
 void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *, cm_op, op_variant, void *),
                      void *at) {
     unsigned activations = op == row->op ? row->activations : row->backward_activations;
-    for (int a = CM_ACT_NONE; a <= CM_ACT_SOFTPLUS; a++) {
+    for (int a = 0; a < CM_ACT_COUNT; a++) {
         if (!((activations ? activations : 1u) >> a & 1u)) continue;
         for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++) {
             op_variant v = {.activation = (cm_activation)a, .compute = (cm_dtype)type, .absent = -1, .seed = 7};

@@ -76,7 +76,7 @@ static void expect_same(fixture *f, fixture *g) {
     ck_assert_int_eq(cm_trainer_fetch(a, CM_TRAINER_ALL), CM_OK);
     ck_assert_int_eq(cm_trainer_fetch(b, CM_TRAINER_ALL), CM_OK);
     ck_assert_int_eq(cm_trainer_updates(a), cm_trainer_updates(b));
-    for (cm_weights w = CM_WEIGHTS_ONLINE; w <= CM_WEIGHTS_TARGET; w++) {
+    for (cm_weights w = 0; w < CM_WEIGHTS_COUNT; w++) {
         ck_assert_mem_eq(cm_trainer_parameters(a, w), cm_trainer_parameters(b, w), n);
         ck_assert_mem_eq(cm_trainer_state(a, w), cm_trainer_state(b, w), s);
     }

@@ -21,15 +21,13 @@ static bool open_with(pair *p, int index) {
 }
 
 static void map_ops(pair *p, int n, int gap) {
-    static const cm_activation activations[] = {CM_ACT_NONE, CM_ACT_RELU,    CM_ACT_GELU_TANH, CM_ACT_ELU,
-                                                CM_ACT_TANH, CM_ACT_SIGMOID, CM_ACT_SOFTPLUS};
-    for (int i = 0; i < COUNT(activations); i++) {
-        cm_attr attr = {.activation = activations[i], .scale = 0.3f};
+    for (int a = 0; a < CM_ACT_COUNT; a++) {
+        cm_attr attr = {.activation = (cm_activation)a, .scale = 0.3f};
         cm_call forward = {.op = CM_OP_activation, .attr = attr};
         for (int t = 0; t < 2; t++) forward.t[t] = pair_matrix(p, ROWS, n, gap);
         pair_run(p, &forward, 1, 2e-7);
         cm_call backward = {.op = CM_OP_activation_backward, .attr = attr};
-        backward.attr.accumulate = i % 2 ? 1u : 0;
+        backward.attr.accumulate = a % 2 ? 1u : 0;
         for (int t = 0; t < 2; t++) backward.t[t] = pair_matrix(p, ROWS, n, gap);
         backward.t[2] = forward.t[1];
         backward.t[3] = forward.t[0];
