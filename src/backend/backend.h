@@ -150,8 +150,8 @@ struct cm_stop;           /* core/stop.h */
 struct cm_agent_kernels;  /* agent/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. Needed together: the four
- * copies, of a device that is not the host; the events; `fuse`, `run_fused`, `unfuse`; `destroy_graph` with any of
- * `replay`, `launch`, `capture`; `capture` with `search_kernels`; these with `agent_kernels`. */
+ * copies, of a device that is not the host; the events; `run_list` with `fuse`; `destroy_graph` with `run_list` or
+ * `capture`; `capture` with `search_kernels`; these with `agent_kernels`. */
 typedef struct cm_backend_class {
     const char *name;                            /* "ref", "cpu", "cuda" */
     const cm_device *device;                     /* where its tensors live; NULL: `open` sets it */
@@ -186,24 +186,20 @@ typedef struct cm_backend_class {
     cm_status (*event_wait)(cm_stream *stream, void *state);
     cm_status (*event_synchronize)(void *state);
     void (*event_destroy)(void *state);
+    /* Makes one launch of calls without branches, so that `run_list` of the same *graph is that. It stays NULL where
+     * that cannot be done or would take longer, which may be measured: the calls may run, on numbers of rows that are
+     * written first. NULL: it never can. */
+    cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **graph);
     /* Runs the calls in their order, those that have a branch concurrently with the others, the same ones again and
-     * again, so that they may be captured; what the stream is given next comes after all of them. *graph, NULL at
-     * first, is the class's and goes with `destroy_graph`. Others look at all that the calls leave: their `work` is
-     * NULL. NULL: they are run one by one. */
-    cm_status (*replay)(cm_stream *stream, const cm_call_list *calls, void **graph);
-    /* The same as part of other work, which is captured or is not. NULL: they are run one by one. */
-    cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **graph);
+     * again; what the stream is given next comes after all of them. `captures`: a graph may be made of them; else they
+     * are part of other work, which is captured or is not. *graph, NULL at first or what `fuse` has made, is the
+     * class's and goes with `destroy_graph`. NULL: they are run one by one. */
+    cm_status (*run_list)(cm_stream *stream, const cm_call_list *calls, bool captures, void **graph);
     void (*destroy_graph)(void *graph);
-    /* Makes one launch of calls without branches: *fused is the class's, goes with `unfuse`, and does by `run_fused`
-     * what they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may
-     * run, on numbers of rows that are written first. NULL: it never can. */
-    cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **fused);
-    cm_status (*run_fused)(cm_stream *stream, const cm_call_list *calls, void *fused);
-    void (*unfuse)(void *fused);
     /* Runs `work`, whose launches are the same every time, so that they may be captured: it is not called where they
-     * are replayed. *graph as in `replay`; `name` is for the log. */
+     * are replayed. *graph as in `run_list`; `name` is for the log. */
     cm_status (*capture)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **graph);
-    cm_replays (*replays)(const cm_backend *backend); /* by `replay` and `capture`; NULL: there are none */
+    cm_replays (*replays)(const cm_backend *backend); /* by `run_list` and `capture`; NULL: there are none */
     /* Kernels with which the trees of searches lie on the device; they need `capture`. NULL: they lie on the host. */
     const struct cm_search_kernels *search_kernels;
     /* With which all simulations of such a search are one launch, unless the backend is unfused. NULL: never. */
@@ -217,7 +213,7 @@ struct cm_backend {
     void *state;                   /* of the class */
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
     bool is_eager;    /* nothing is captured: what is to be replayed runs as it is. Set before streams open */
-    bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first replayed */
+    bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first run */
     bool is_in_order; /* no call runs concurrently with others (cm_call.branch). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */

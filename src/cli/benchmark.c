@@ -84,7 +84,7 @@ static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
 
 /* Parts that only some backends and policies have are left out unless they are asked for. */
 static bool is_for(const cm_benchmark *b, const part *p) {
-    if (p->run == cm_benchmark_graph && !b->backend->kind->replay) return false;
+    if (p->run == cm_benchmark_graph && !b->backend->kind->replays) return false;
     return p->run != cm_benchmark_search || b->configuration.mcts.policy != CM_MCTS_ALPHAZERO;
 }
 

@@ -113,7 +113,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
                                              "updates_to_break_even", "launches_per_update", "graphs_per_update"};
     static const char *const of_searches[] = {"us_per_search",          "us_per_search_eager", "us_to_record_search",
                                               "searches_to_break_even", "launches_per_search", "graphs_per_search"};
-    if (!bench->backend->kind->replay) {
+    if (!bench->backend->kind->replays) {
         return cm_fail(CM_ERR_INPUT,
                        "benchmark graph: backend %s records nothing, what it is given runs at once; add --backend cuda",
                        bench->backend->kind->name);

@@ -92,7 +92,7 @@ START_TEST(the_built_cuda_module_opens_and_has_every_operation) {
     ck_assert_str_eq(kind->name, "cuda");
     for (int op = 0; op < CM_OP_COUNT; op++) ck_assert_msg(kind->run[op] != NULL, "%s", cm_op_name((cm_op)op));
     ck_assert(kind->open && kind->close && kind->stream_open && kind->stream_close && kind->prepare && kind->repack);
-    ck_assert(kind->write && kind->read && kind->replay && kind->destroy_graph && kind->describe);
+    ck_assert(kind->write && kind->read && kind->run_list && kind->destroy_graph && kind->describe);
     ck_assert_uint_gt(kind->stream_bytes, 0);
     ck_assert(kind->capture && kind->search_kernels->begin && kind->search_kernels->grow && kind->search_kernels->end);
     ck_assert_uint_eq(kind->search_kernels->args_bytes, sizeof(cm_tree_args));

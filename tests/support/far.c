@@ -314,10 +314,16 @@ static cm_replays replays(const cm_backend *backend) {
     return replayed;
 }
 
-static cm_status replay(cm_stream *stream, const cm_call_list *pass, void **kept) {
+static cm_status run_each(cm_stream *stream, const cm_call_list *pass) {
+    for (int i = 0; i < pass->count; i++) CM_TRY(run_far(stream, &pass->calls[i]));
+    return CM_OK;
+}
+
+static cm_status run_list(cm_stream *stream, const cm_call_list *pass, bool captures, void **kept) {
     captured *r = *kept;
     const int count = pass->count;
     const size_t bytes = (size_t)count * sizeof *pass->calls;
+    if (!captures) return run_each(stream, pass);
     if (!r) {
         *kept = r = calloc(1, sizeof *r);
         __atomic_fetch_add(&cm_far_state.graphs, 1, __ATOMIC_RELAXED);
@@ -379,7 +385,7 @@ static const cm_backend_class far_class = {
     .event_wait = event_wait,
     .event_synchronize = event_synchronize,
     .event_destroy = event_destroy,
-    .replay = replay,
+    .run_list = run_list,
     .destroy_graph = destroy_graph,
     .capture = capture,
     .replays = replays,

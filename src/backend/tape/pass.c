@@ -26,7 +26,7 @@ struct cm_pass {
     int patch_count[CM_MEM_COUNT];
     uint64_t version; /* of the addresses in the calls */
     void *graph[2];   /* of forward and backward; the backend's */
-    void *fused;      /* forward, as one launch; the backend's, NULL: it is none */
+    bool is_fused;    /* forward is one launch */
     void **parts;     /* [backwards + 1] of parts of backward, by the call that they begin with */
 };
 
@@ -79,7 +79,9 @@ static cm_status fuse(cm_pass *pass) {
     const cm_backend *backend = pass->stream->backend;
     if (pass->tape->training || !backend->kind->fuse || backend->is_unfused) return CM_OK;
     const cm_call_list calls = cm_pass_calls(pass);
-    return backend->kind->fuse(pass->stream, &calls, &pass->fused);
+    cm_status status = backend->kind->fuse(pass->stream, &calls, &pass->graph[0]);
+    pass->is_fused = pass->graph[0] != NULL;
+    return status;
 }
 
 /* The blocks that the caller did not give. */
@@ -165,7 +167,6 @@ void cm_pass_destroy(cm_pass *pass) {
         if (pass->graph[i]) pass->stream->backend->kind->destroy_graph(pass->graph[i]);
     for (int i = 0; pass->parts && i < pass->backwards; i++)
         if (pass->parts[i]) pass->stream->backend->kind->destroy_graph(pass->parts[i]);
-    if (pass->fused) pass->stream->backend->kind->unfuse(pass->fused);
     free(pass->parts);
     free(pass->forward);
     free(pass->backward);
@@ -201,46 +202,33 @@ static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int cou
     return CM_OK;
 }
 
-static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **graph) {
-    const cm_backend_class *kind = pass->stream->backend->kind;
+/* captures: as a graph, not as part of other work. A fused pass is one launch either way. */
+static cm_status run_all(const cm_pass *pass, const cm_call *calls, int count, bool captures, void **graph) {
+    const cm_backend *backend = pass->stream->backend;
     const cm_call_list list = list_of(pass, calls, count);
+    const bool is_eager = captures && backend->is_eager && !pass->is_fused;
     CM_TRY(ask_stop(pass->stream));
-    if (kind->replay && !pass->stream->backend->is_eager) return kind->replay(pass->stream, &list, graph);
+    if (backend->kind->run_list && !is_eager) return backend->kind->run_list(pass->stream, &list, captures, graph);
     return run_one_by_one(pass->stream, calls, count);
-}
-
-static cm_status run_fused(cm_pass *pass) {
-    const cm_call_list calls = cm_pass_calls(pass);
-    CM_TRY(ask_stop(pass->stream));
-    return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
 }
 
 cm_call_list cm_pass_calls(const cm_pass *pass) { return list_of(pass, pass->forward, pass->forwards); }
 
-bool cm_pass_is_fused(const cm_pass *pass) { return pass->fused != NULL; }
+bool cm_pass_is_fused(const cm_pass *pass) { return pass->is_fused; }
 
-cm_status cm_pass_forward(cm_pass *pass) {
-    if (pass->fused) return run_fused(pass);
-    return run_all(pass, pass->forward, pass->forwards, &pass->graph[0]);
-}
+cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass, pass->forward, pass->forwards, true, &pass->graph[0]); }
 
-cm_status cm_pass_launch(cm_pass *pass) {
-    const cm_backend_class *kind = pass->stream->backend->kind;
-    const cm_call_list calls = cm_pass_calls(pass);
-    if (pass->fused) return run_fused(pass);
-    return kind->launch ? kind->launch(pass->stream, &calls, &pass->graph[0])
-                        : run_one_by_one(pass->stream, pass->forward, pass->forwards);
-}
+cm_status cm_pass_launch(cm_pass *pass) { return run_all(pass, pass->forward, pass->forwards, false, &pass->graph[0]); }
 
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
-    return run_all(pass, pass->backward, pass->backwards, &pass->graph[1]);
+    return run_all(pass, pass->backward, pass->backwards, true, &pass->graph[1]);
 }
 
 cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
     const int from = pass->backward_at[first], count = pass->backward_at[last] - from;
-    return count > 0 ? run_all(pass, pass->backward + from, count, &pass->parts[from]) : CM_OK;
+    return count > 0 ? run_all(pass, pass->backward + from, count, true, &pass->parts[from]) : CM_OK;
 }
 
 cm_status cm_pass_fetch(cm_pass *pass) {

@@ -246,7 +246,7 @@ void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
 /* Address on the device of a variable's first element. WORK of a pass without gradients may never be written. */
 void *cm_pass_data(const cm_pass *pass, cm_var var);
 cm_call_list cm_pass_calls(const cm_pass *pass); /* forward; owned by the pass, which may bind their blocks again */
-bool cm_pass_is_fused(const cm_pass *pass);      /* forward is one launch of the backend's (cm_backend_class.fuse) */
+bool cm_pass_is_fused(const cm_pass *pass);      /* forward is one launch of the backend's, from creation on */
 /* Errors of what plays a pass: the backend's; CM_ERR_INTERRUPTED once the stream's `stop` is asked, and then what the
  * pass writes is worth nothing. */
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/fused/row_kernel.h"
+#include "backend/cuda/fused/segments.h"
 #include "backend/cuda/fused/tower.h"
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/ops/batch_norm.h"
@@ -29,7 +30,7 @@
 #include "support/fenced.h"
 #include "support/lanes.h"
 
-int cuda_cpu_launches;
+int cuda_cpu_launches, cuda_cpu_segments;
 int cuda_cpu_winner = CUDA_CPU_LAST;
 cuda_cpu_autotuning cuda_cpu_chosen;
 bool cuda_cpu_passes_lose;
@@ -391,6 +392,34 @@ static cm_status run(cm_stream *stream, const cm_call *call) {
     return cm_cuda_ops[call->op].run(stream, call);
 }
 
+static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **kept) {
+    cm_fused_segments *whole;
+    cm_status status = cm_fused_segments_create(stream, calls, true, &whole);
+    *kept = whole;
+    return status;
+}
+
+static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) {
+    (void)context;
+    return run(stream, call);
+}
+
+/* Nothing is captured. */
+static cm_status run_list(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) {
+    (void)captures;
+    return cm_fused_segments_run(*kept, stream, calls, run_one, NULL);
+}
+
+cm_status cuda_cpu_run_segments(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) {
+    cm_fused_segments *all = *kept;
+    if (!all) CM_TRY(cm_fused_segments_create(stream, calls, false, &all));
+    *kept = all;
+    if (!cm_fused_segments_is_whole(all)) cuda_cpu_segments += cm_fused_segments_count(all);
+    return run_list(stream, calls, captures, kept);
+}
+
+static void destroy_graph(void *kept) { cm_fused_segments_free(kept); }
+
 const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &fenced_device,
@@ -404,9 +433,9 @@ const cm_backend_class cuda_cpu_class = {
     .workspace = workspace,
     .repack = repack,
     .renew = renew,
-    .fuse = cm_row_kernel_create,
-    .run_fused = cm_row_kernel_run,
-    .unfuse = cm_row_kernel_free,
+    .fuse = fuse,
+    .run_list = run_list,
+    .destroy_graph = destroy_graph,
     .run =
         {
 #define CM_OP(name, ...) [CM_OP_##name] = run,

@@ -8,6 +8,11 @@
 
 extern const cm_backend_class cuda_cpu_class;
 
+/* In place of its `run_list`: with fused segments, as on a GPU; how many of those that are not a whole pass have run.
+ */
+cm_status cuda_cpu_run_segments(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept);
+extern int cuda_cpu_segments;
+
 /* A backend of this class; and closes it after its streams. */
 void cuda_cpu_open(cm_backend *backend);
 void cuda_cpu_close(cm_backend *backend);

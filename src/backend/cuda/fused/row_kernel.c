@@ -7,13 +7,13 @@
 #include "backend/cuda/fused/row_build.h"
 #include "core/arena.h"
 
-typedef struct row_kernel {
+struct cm_row_kernel {
     cm_row_kernel_args args;
     uint64_t version; /* of the addresses in it */
-} row_kernel;
+};
 
 /* The steps of a whole pass, with the addresses that it has now. */
-static bool build(const cm_stream *stream, const cm_call_list *pass, row_kernel *made) {
+static bool build(const cm_stream *stream, const cm_call_list *pass, cm_row_kernel *made) {
     const cm_ops_limits limits = cm_ops_limits_of(stream);
     if (!cm_row_build_whole(pass, &limits, &made->args)) return false;
     made->version = pass->version;
@@ -55,13 +55,13 @@ static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const 
     return CM_OK;
 }
 
-static cm_status decide(cm_stream *stream, const cm_call_list *pass, row_kernel *made, bool *out) {
+static cm_status decide(cm_stream *stream, const cm_call_list *pass, cm_row_kernel *made, bool *out) {
     *out = build(stream, pass, made);
     return *out ? is_worth_it(stream, pass, &made->args, out) : CM_OK;
 }
 
-cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, void **out) {
-    row_kernel *made = NULL;
+cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, cm_row_kernel **out) {
+    cm_row_kernel *made = NULL;
     bool fuses = false;
     *out = NULL;
     CM_TRY(cm_alloc(&made, 1, sizeof *made, "a fused row-wise kernel"));
@@ -74,11 +74,10 @@ cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, void
     return status;
 }
 
-cm_status cm_row_kernel_run(cm_stream *stream, const cm_call_list *pass, void *row_kernel_) {
-    row_kernel *p = row_kernel_;
-    if (p->version != pass->version && !build(stream, pass, p))
+cm_status cm_row_kernel_run(cm_stream *stream, const cm_call_list *pass, cm_row_kernel *kernel) {
+    if (kernel->version != pass->version && !build(stream, pass, kernel))
         return cm_fail(CM_ERR_STATE, "a fused row-wise kernel: it cannot be made with the new addresses");
-    return launch(stream, &p->args, is_segment(pass));
+    return launch(stream, &kernel->args, is_segment(pass));
 }
 
-void cm_row_kernel_free(void *row_kernel_) { free(row_kernel_); }
+void cm_row_kernel_free(cm_row_kernel *kernel) { free(kernel); }

@@ -9,13 +9,14 @@
 /* Calls first .. first + count - 1, of which those without a branch are one launch. */
 typedef struct segment {
     int first, count;
-    void *rows;      /* as a fused row-wise kernel; or NULL */
-    cm_tower *tower; /* as a tower; or NULL */
+    cm_row_kernel *rows; /* as a fused row-wise kernel; or NULL */
+    cm_tower *tower;     /* as a tower; or NULL */
 } segment;
 
 struct cm_fused_segments {
     segment *segment; /* in the order of the calls */
     int count;
+    bool is_whole; /* it is one, whose calls have the work memory to themselves */
 };
 
 static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
@@ -57,18 +58,27 @@ static cm_status find(cm_fused_segments *all, cm_stream *stream, const cm_call_l
     return CM_OK;
 }
 
-cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, cm_fused_segments **out) {
+static cm_status find_whole(cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass) {
+    segment *s = &all->segment[0];
+    s->count = pass->count;
+    CM_TRY(cm_row_kernel_create(stream, pass, &s->rows));
+    all->count = s->rows ? 1 : 0;
+    return CM_OK;
+}
+
+cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, bool whole, cm_fused_segments **out) {
     cm_fused_segments *all = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&all, 1, sizeof *all, "fused segments"));
+    all->is_whole = whole;
     cm_status status = cm_alloc(&all->segment, (size_t)pass->count, sizeof *all->segment, "fused segments");
-    if (status == CM_OK) status = find(all, stream, pass);
-    if (status != CM_OK) {
+    if (status == CM_OK) status = whole ? find_whole(all, stream, pass) : find(all, stream, pass);
+    if (status == CM_OK && (all->count > 0 || !whole)) {
+        *out = all;
+    } else {
         cm_fused_segments_free(all);
-        return status;
     }
-    *out = all;
-    return CM_OK;
+    return status;
 }
 
 void cm_fused_segments_free(cm_fused_segments *all) {
@@ -81,12 +91,14 @@ void cm_fused_segments_free(cm_fused_segments *all) {
     free(all);
 }
 
-int cm_fused_segments_count(const cm_fused_segments *all) { return all->count; }
+int cm_fused_segments_count(const cm_fused_segments *all) { return all ? all->count : 0; }
+
+bool cm_fused_segments_is_whole(const cm_fused_segments *all) { return all && all->is_whole; }
 
 /* The launch, and after it the calls that have branches. */
-static cm_status run_segment(const segment *s, cm_stream *stream, const cm_call_list *pass, cm_segment_run run,
-                             void *context) {
-    const cm_call_list part = part_of(pass, s->first, s->count);
+static cm_status run_segment(const segment *s, bool is_whole, cm_stream *stream, const cm_call_list *pass,
+                             cm_segment_run run, void *context) {
+    const cm_call_list part = is_whole ? *pass : part_of(pass, s->first, s->count);
     CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_kernel_run(stream, &part, s->rows));
     for (int i = 0; i < part.count; i++)
         if (part.calls[i].branch != 0) CM_TRY(run(stream, &part.calls[i], context));
@@ -99,7 +111,7 @@ cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream,
     for (int i = 0; i < pass->count;) {
         const segment *s = all && next < all->count ? &all->segment[next] : NULL;
         if (s && s->first == i) {
-            CM_TRY(run_segment(s, stream, pass, run, context));
+            CM_TRY(run_segment(s, all->is_whole, stream, pass, run, context));
             i += s->count;
             next++;
         } else {

@@ -1,6 +1,7 @@
-/* A pass of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
+/* A list of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
  * each (row_kernel.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write
- * stays where the calls write it, but for activations between the layers of a tower, which no other call sees. */
+ * stays where the calls write it, but for activations between the layers of a tower, which no other call sees. A whole
+ * pass may be one segment. Then what its calls leave for each other is in shared memory alone. */
 #ifndef CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 #define CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 
@@ -10,12 +11,15 @@
 extern "C" {
 #endif
 
-/* Of a pass as the hooks `replay` and `launch` of a class get it: one that trains, or that infers and is not one launch
- * as a whole (row_kernel.h). */
+/* Of a list as the hooks `fuse` and `run_list` of a class get it. whole: one segment of all calls, which infer and have
+ * no branches; *out, the caller's, stays NULL where that cannot be or would take longer. Not whole: segments of parts,
+ * which may be none. */
 typedef struct cm_fused_segments cm_fused_segments;
-cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, cm_fused_segments **out) CM_MUST_USE;
-void cm_fused_segments_free(cm_fused_segments *all);       /* NULL is allowed */
-int cm_fused_segments_count(const cm_fused_segments *all); /* launches that stand for more than one call */
+cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, bool whole,
+                                   cm_fused_segments **out) CM_MUST_USE;
+void cm_fused_segments_free(cm_fused_segments *all);           /* NULL is allowed */
+int cm_fused_segments_count(const cm_fused_segments *all);     /* launches for more than one call; of NULL 0 */
+bool cm_fused_segments_is_whole(const cm_fused_segments *all); /* one launch stands for all calls; NULL: false */
 
 /* Runs the calls in their order, each segment as its launch and each other call by `run`. A call that has a branch
  * (cm_call.branch) comes after the segment that it lies in: nothing in there that has none touches what it writes or

@@ -199,20 +199,6 @@ static cm_replays replays(const cm_backend *backend) {
                         __atomic_load_n(&device->nodes_launched, __ATOMIC_RELAXED)};
 }
 
-/* Calls of a pass as one kernel. */
-static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **fused) {
-    CM_TRY(cm_row_kernel_create(stream, calls, fused));
-    if (*fused && cm_cuda_of(stream)->device->log_plans)
-        cm_log(CM_INFO, "pass of %d operations, from %s to %s: one kernel", calls->count,
-               cm_op_name(calls->calls[0].op), cm_op_name(calls->calls[calls->count - 1].op));
-    return CM_OK;
-}
-
-static cm_status run_fused(cm_stream *stream, const cm_call_list *calls, void *fused) {
-    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
-    return cm_row_kernel_run(stream, calls, fused);
-}
-
 static const cm_backend_class class_of_cuda = {
     .name = "cuda",
     .open = open_cuda,
@@ -236,12 +222,9 @@ static const cm_backend_class class_of_cuda = {
     .event_wait = event_wait,
     .event_synchronize = event_synchronize,
     .event_destroy = event_destroy,
-    .replay = cm_cuda_replay,
-    .launch = cm_cuda_launch,
+    .fuse = cm_cuda_fuse,
+    .run_list = cm_cuda_run_list,
     .destroy_graph = cm_cuda_destroy_graph,
-    .fuse = fuse,
-    .run_fused = run_fused,
-    .unfuse = cm_row_kernel_free,
     .capture = cm_cuda_capture,
     .replays = replays,
     .search_kernels = &cm_cuda_search_kernels,

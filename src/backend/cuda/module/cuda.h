@@ -87,10 +87,10 @@ extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
 
 /* ---- what graphs.c gives ----------------------------------------------------------------------------------------- */
 
-/* The hooks of the class (backend.h: replay, launch, capture, destroy_graph). Fused segments in a pass are one launch
- * each, unless the backend was unfused when the pass was first replayed. */
-cm_status cm_cuda_replay(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
-cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
+/* The hooks of the class (backend.h: fuse, run_list, capture, destroy_graph). Fused segments are one launch each,
+ * unless the backend was unfused when the list was first run. One that is the whole list gets no graph of its own. */
+cm_status cm_cuda_fuse(cm_stream *stream, const cm_call_list *calls, void **kept) CM_MUST_USE;
+cm_status cm_cuda_run_list(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) CM_MUST_USE;
 cm_status cm_cuda_capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
                           void **kept) CM_MUST_USE;
 void cm_cuda_destroy_graph(void *kept);

@@ -1,4 +1,4 @@
-/* What a stream runs again and again, as graphs: passes, and any other work. */
+/* What a stream runs again and again: lists of calls, by their fused segments and as graphs, and any other work. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,72 +8,81 @@
 #include "core/arena.h"
 #include "core/log.h"
 
-/* A pass is a graph, whose fused segments are one launch each. */
 typedef struct captured {
-    cm_cuda_graph *graph;
-    cm_fused_segments *segments; /* NULL: every call is launched by itself */
+    cm_cuda_graph *graph;        /* NULL until it is wanted: one launch, and a part of other work, need none */
+    cm_fused_segments *segments; /* of a list; NULL: every call is launched by itself */
 } captured;
 
-typedef struct pass_work {
+enum { NAME = 96 };
+
+static void name_list(const cm_call_list *calls, char name[NAME]) {
+    snprintf(name, NAME, "pass of %d operations, from %s to %s", calls->count, cm_op_name(calls->calls[0].op),
+             cm_op_name(calls->calls[calls->count - 1].op));
+}
+
+static void log_segments(const cm_call_list *calls, const cm_fused_segments *segments) {
+    char name[NAME];
+    const int count = cm_fused_segments_count(segments);
+    if (count == 0) return;
+    name_list(calls, name);
+    if (cm_fused_segments_is_whole(segments)) {
+        cm_log(CM_INFO, "%s: one kernel", name);
+    } else {
+        cm_log(CM_INFO, "%s: %d launches stand for several each", name, count);
+    }
+}
+
+static cm_status prepare_list(cm_stream *stream, const cm_call_list *calls, bool whole, void **kept) {
+    captured *r = NULL;
+    CM_TRY(cm_alloc(&r, 1, sizeof *r, "a captured graph"));
+    *kept = r;
+    if (stream->backend->is_unfused) return CM_OK;
+    CM_TRY(cm_fused_segments_create(stream, calls, whole, &r->segments));
+    if (cm_cuda_of(stream)->device->log_plans) log_segments(calls, r->segments);
+    return CM_OK;
+}
+
+cm_status cm_cuda_fuse(cm_stream *stream, const cm_call_list *calls, void **kept) {
+    CM_TRY(prepare_list(stream, calls, true, kept));
+    if (((const captured *)*kept)->segments) return CM_OK;
+    cm_cuda_destroy_graph(*kept);
+    *kept = NULL;
+    return CM_OK;
+}
+
+typedef struct list_work {
     cm_stream *stream;
     const cm_call_list *calls;
     const cm_fused_segments *segments;
     unsigned branches; /* that were given something, by their bits */
-} pass_work;
+} list_work;
 
 static cm_status launch_call(cm_stream *stream, const cm_call *call, void *context) {
-    pass_work *w = context;
+    list_work *w = context;
     cm_stream *branch = NULL;
     w->branches |= 1u << call->branch;
     CM_TRY(cm_cuda_side_stream_enter(stream, call, &branch));
     return cm_cuda_ops[call->op].run(branch, call);
 }
 
-static cm_status launch_all(void *context) {
-    pass_work *w = context;
+static cm_status launch_list(void *context) {
+    list_work *w = context;
     w->branches = 0;
     CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, launch_call, w));
     return cm_cuda_side_stream_join(w->stream, w->branches);
 }
 
-static cm_status open_captured(cm_stream *stream, const cm_call_list *calls, const char *name, captured **out) {
-    CM_TRY(cm_alloc(out, 1, sizeof **out, "a captured graph"));
-    if (stream->backend->is_unfused) return CM_OK;
-    CM_TRY(cm_fused_segments_create(stream, calls, &(*out)->segments));
-    if (cm_cuda_of(stream)->device->log_plans && cm_fused_segments_count((*out)->segments) > 0)
-        cm_log(CM_INFO, "%s: %d launches stand for several each", name, cm_fused_segments_count((*out)->segments));
-    return CM_OK;
-}
-
-enum { NAME = 96 };
-
-/* The pass's name, and its captured graph, which is made when it is first wanted. */
-static cm_status find_captured(cm_stream *stream, const cm_call_list *pass, char name[NAME], void **kept) {
-    captured *r = *kept;
-    snprintf(name, NAME, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
-             cm_op_name(pass->calls[pass->count - 1].op));
-    cm_status status = r ? CM_OK : open_captured(stream, pass, name, &r);
-    *kept = r;
-    return status;
-}
-
-cm_status cm_cuda_replay(cm_stream *stream, const cm_call_list *pass, void **kept) {
+cm_status cm_cuda_run_list(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) {
     char name[NAME];
-    if (pass->count == 0) return CM_OK;
-    CM_TRY(find_captured(stream, pass, name, kept));
-    captured *r = *kept;
-    cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
-    pass_work w = {.stream = stream, .calls = pass, .segments = r->segments};
-    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->own, &key, launch_all, &w, &r->graph);
-}
-
-cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) {
-    char name[NAME];
-    if (pass->count == 0) return CM_OK;
+    if (calls->count == 0) return CM_OK;
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
-    CM_TRY(find_captured(stream, pass, name, kept));
-    pass_work w = {.stream = stream, .calls = pass, .segments = ((captured *)*kept)->segments};
-    return launch_all(&w);
+    if (!*kept) CM_TRY(prepare_list(stream, calls, false, kept));
+    captured *r = *kept;
+    list_work w = {.stream = stream, .calls = calls, .segments = r->segments};
+    if (!captures || cm_fused_segments_is_whole(r->segments)) return launch_list(&w);
+    name_list(calls, name);
+    cm_cuda_key key = {.name = name, .shapes = (uint64_t)calls->count, .addresses = calls->version};
+    return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->own, &key, launch_list, &w, &r->graph);
 }
 
 void cm_cuda_destroy_graph(void *kept) {

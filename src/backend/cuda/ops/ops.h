@@ -67,12 +67,13 @@ CM_CUDA_WORKING(CM_CUDA_WORKSPACE)
 
 /* How many of the first calls of such a pass could be a pass of their own, 0 .. pass->count. */
 int cm_row_kernel_reach(const cm_call_list *pass);
-/* The hooks of the class (backend.h: fuse, run_fused, unfuse). create: *out, the caller's, stays NULL where the pass
- * cannot be one launch or that would take longer (row_autotune.h). All that the pass writes is written again before it
- * is read: it may run. run: the pass is what it was, unless its version is another one; then only addresses differ. */
-cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, void **out) CM_MUST_USE;
-cm_status cm_row_kernel_run(cm_stream *stream, const cm_call_list *pass, void *row_kernel) CM_MUST_USE;
-void cm_row_kernel_free(void *row_kernel); /* NULL is allowed */
+/* create: *out, the caller's, stays NULL where the pass cannot be one launch or that would take longer
+ * (row_autotune.h). All that the pass writes is written again before it is read: it may run. run: the pass is what it
+ * was, unless its version is another one; then only addresses differ. */
+typedef struct cm_row_kernel cm_row_kernel;
+cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, cm_row_kernel **out) CM_MUST_USE;
+cm_status cm_row_kernel_run(cm_stream *stream, const cm_call_list *pass, cm_row_kernel *kernel) CM_MUST_USE;
+void cm_row_kernel_free(cm_row_kernel *kernel); /* NULL is allowed */
 
 /* ---- for the files of operations -------------------------------------------------------------------------------- */
 

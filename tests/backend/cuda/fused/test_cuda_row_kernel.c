@@ -280,7 +280,7 @@ START_TEST(calls_that_are_no_pass_of_rows_any_more_are_an_error) {
     cm_call call = {.op = CM_OP_activation, .attr = {.activation = CM_ACT_TANH}};
     cm_call_list calls = {
         .calls = &call, .count = 1, .work = work, .work_bytes = sizeof work, .infers = true, .version = 1};
-    void *fused = NULL;
+    cm_row_kernel *fused = NULL;
     call.t[CM_T_activation_x] = cm_tensor_make(x, CM_F32, 2, dim);
     call.t[CM_T_activation_y] = cm_tensor_make(y, CM_F32, 2, dim);
     open_all(infer_network(INFER_PLAIN));

@@ -23,26 +23,9 @@ static const struct {
 
 /* ---- a backend that runs passes as a GPU does, without capturing them ---- */
 
-static int played; /* segments */
-
-static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) {
-    (void)context;
-    return cm_call_run(stream, call);
-}
-
-static cm_status replay_as_is(cm_stream *stream, const cm_call_list *pass, void **graph) {
-    cm_fused_segments *all = *graph;
-    if (!all) CM_TRY(cm_fused_segments_create(stream, pass, &all));
-    *graph = all;
-    played += cm_fused_segments_count(all);
-    return cm_fused_segments_run(all, stream, pass, run_one, NULL);
-}
-
-static void destroy_graph(void *graph) { cm_fused_segments_free(graph); }
-
 static cm_backend_class segmenting_class(void) {
     cm_backend_class class = cuda_cpu_class;
-    class.replay = replay_as_is, class.destroy_graph = destroy_graph;
+    class.run_list = cuda_cpu_run_segments;
     return class;
 }
 
@@ -64,9 +47,9 @@ START_TEST(a_segment_leaves_what_its_calls_leave) {
         cm_backend apart, fused;
         cuda_cpu_open(&apart), cuda_cpu_open(&fused);
         fused.kind = &segmenting;
-        played = 0;
+        cuda_cpu_segments = 0;
         const int many = unroll(&want, &apart, kind, types[type].type, row_counts[r]);
-        ck_assert_int_eq(played, 0);
+        ck_assert_int_eq(cuda_cpu_segments, 0);
         const int few = unroll(&got, &fused, kind, types[type].type, row_counts[r]);
         if (kind == WIDE && types[type].type == CM_F32) {
             ck_assert_int_eq(few, many); /* wide layers in float32 are not worth it */
@@ -74,7 +57,7 @@ START_TEST(a_segment_leaves_what_its_calls_leave) {
             ck_assert_int_lt(few, many);
         }
         if (kind == 0) { /* states, heads, and both backwards */
-            ck_assert_int_eq(played, 4);
+            ck_assert_int_eq(cuda_cpu_segments, 4);
             ck_assert_int_lt(few, many / 2);
         }
         cm_test_unrolled_compare(&got, &want, types[type].tolerance);
@@ -96,7 +79,7 @@ static void open_inferring(inferring *i, int network) {
     cuda_cpu_open(&i->cuda);
     i->cuda.kind = &i->kind;
     infer_bench_open(&i->bench, &i->cuda, infer_network(network));
-    played = 0;
+    cuda_cpu_segments = 0;
 }
 
 static void close_inferring(inferring *i) {
@@ -119,9 +102,9 @@ START_TEST(a_pass_that_is_not_one_launch_has_segments_and_equals_ref) {
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
     ck_assert_int_eq(cuda_cpu_launches - before, 4); /* states gathered; dynamics; scattered; what they say */
     cm_inference_destroy(inference);
-    played = 0;
+    cuda_cpu_segments = 0;
     for (int type = 0; type < 3; type++) infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
-    ck_assert_int_gt(played, 0);
+    ck_assert_int_gt(cuda_cpu_segments, 0);
     cuda_cpu_passes_lose = false;
     close_inferring(&i);
 }
@@ -133,7 +116,7 @@ START_TEST(segments_of_an_inference_are_measured) {
     open_inferring(&i, INFER_PLAIN);
     cuda_cpu_winner = 0;
     infer_bench_run(&i.bench, 17, CM_F32, types[0].tolerance);
-    ck_assert_int_eq(played, 0);
+    ck_assert_int_eq(cuda_cpu_segments, 0);
     cuda_cpu_winner = CUDA_CPU_LAST;
     close_inferring(&i);
 }
@@ -145,7 +128,7 @@ START_TEST(segments_around_draws_give_what_ref_does) {
     open_inferring(&i, _i);
     i.bench.draws = 4;
     infer_bench_run(&i.bench, 17, CM_F32, types[0].tolerance);
-    ck_assert_int_gt(played, 0);
+    ck_assert_int_gt(cuda_cpu_segments, 0);
     close_inferring(&i);
 }
 END_TEST
@@ -156,7 +139,7 @@ START_TEST(segments_around_an_lstm_give_what_ref_does) {
     inferring i;
     open_inferring(&i, network);
     infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
-    ck_assert(played > 0 || network == INFER_PREFIX_NHWC); /* NHWC activations are no rows */
+    ck_assert(cuda_cpu_segments > 0 || network == INFER_PREFIX_NHWC); /* NHWC activations are no rows */
     close_inferring(&i);
 }
 END_TEST
@@ -204,12 +187,17 @@ static cm_call *bend(cm_tensor y, cm_tensor x) {
     return call;
 }
 
+static void run_calls(cm_fused_segments *all, const cm_call_list *pass) {
+    void *kept = all;
+    ck_assert_int_eq(cuda_cpu_class.run_list(stream, pass, false, &kept), CM_OK);
+}
+
 static int segments_found(void) {
     const cm_call_list pass = {.calls = calls, .count = count, .version = 1};
     cm_fused_segments *all;
     for (int i = 0; i < count; i++)
         ck_assert_msg(cm_call_prepare(stream, &calls[i]) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
     const int found = cm_fused_segments_count(all);
     cm_fused_segments_free(all);
     return found;
@@ -295,7 +283,7 @@ START_TEST(calls_with_branches_come_behind_their_segment) {
     bend(whole(9), whole(2))->branch = 2; /* after the last step: in no segment */
     bend(part(3, ROWS - 1, 0, WIDTH), part(2, ROWS - 1, 0, WIDTH));
     for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
-    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
     ck_assert_int_eq(cm_fused_segments_count(all), 1);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, keep_order, order), CM_OK);
@@ -312,6 +300,51 @@ START_TEST(calls_with_branches_come_behind_their_segment) {
 }
 END_TEST
 
+/* What its calls leave for each other is written nowhere; addresses that have changed are followed. */
+START_TEST(a_whole_pass_is_one_segment) {
+    cm_call_list pass = {
+        .calls = calls, .count = 2, .work = memory[1], .work_bytes = sizeof memory[1], .infers = true, .version = 1};
+    float untouched[ROWS * WIDTH];
+    cm_fused_segments *all;
+    bend(whole(1), whole(0));
+    bend(whole(2), whole(1));
+    for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, true, &all), CM_OK);
+    ck_assert(cm_fused_segments_is_whole(all));
+    ck_assert_int_eq(cm_fused_segments_count(all), 1);
+    calls[1].t[CM_T_activation_y] = whole(3);
+    pass.version++;
+    for (int i = 0; i < ROWS * WIDTH; i++) memory[1][i] = untouched[i] = 9.0f;
+    const int before = cuda_cpu_launches;
+    run_calls(all, &pass);
+    ck_assert_int_eq(cuda_cpu_launches - before, 1);
+    ck_assert_mem_eq(memory[1], untouched, sizeof untouched);
+    for (int i = 0; i < ROWS * WIDTH; i++) ck_assert_float_eq_tol(memory[3][i], tanhf(tanhf(memory[0][i])), 1e-6f);
+    cm_fused_segments_free(all);
+}
+END_TEST
+
+START_TEST(calls_that_cannot_be_one_segment_or_would_be_slower_are_no_whole_one) {
+    const cm_call_list pass = {
+        .calls = calls, .count = 2, .work = memory[1], .work_bytes = sizeof memory[1], .infers = true, .version = 1};
+    cm_fused_segments *all;
+    bend(whole(1), whole(0));
+    bend(whole(2), whole(1));
+    for (int i = 0; i < count; i++) ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
+    cuda_cpu_passes_lose = true;
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, true, &all), CM_OK);
+    ck_assert_ptr_null(all);
+    cuda_cpu_passes_lose = false;
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK); /* of its parts there may be one */
+    ck_assert(!cm_fused_segments_is_whole(all));
+    ck_assert_int_eq(cm_fused_segments_count(all), 1);
+    cm_fused_segments_free(all);
+    calls[1].t[CM_T_activation_x].dim[0] = calls[1].t[CM_T_activation_y].dim[0] = ROWS - 1;
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, true, &all), CM_OK);
+    ck_assert_ptr_null(all);
+}
+END_TEST
+
 /* What a step leaves in shared memory is old where a later one has written over it. */
 START_TEST(columns_that_are_written_again_are_read_again) {
     const cm_call_list pass = {.calls = calls, .count = 3, .version = 1};
@@ -320,8 +353,8 @@ START_TEST(columns_that_are_written_again_are_read_again) {
     bend(part(1, ROWS, 2, 3), part(4, ROWS, 2, 3));
     bend(whole(2), whole(1));
     ck_assert_int_eq(segments_found(), 1);
-    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, run_one, NULL), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
+    run_calls(all, &pass);
     for (int i = 0; i < ROWS * WIDTH; i++) {
         const bool again = i % WIDTH >= 2 && i % WIDTH < 5;
         ck_assert_float_eq_tol(memory[2][i], tanhf(tanhf(memory[again ? 4 : 0][i])), 1e-6f);
@@ -366,11 +399,11 @@ START_TEST(gradients_are_added_to) {
     record_gradients();
     ck_assert_int_eq(segments_found(), 1);
     memcpy(before, memory, sizeof memory);
-    ck_assert_int_eq(cm_fused_segments_run(NULL, stream, &pass, run_one, NULL), CM_OK);
+    run_calls(NULL, &pass);
     memcpy(apart, memory, sizeof memory);
     memcpy(memory, before, sizeof memory);
-    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
-    ck_assert_int_eq(cm_fused_segments_run(all, stream, &pass, run_one, NULL), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
+    run_calls(all, &pass);
     for (int m = 0; m < 16; m++)
         for (int i = 0; i < ROWS * WIDTH; i++) ck_assert_float_eq_tol(memory[m][i], apart[m][i], 1e-5f);
     ck_assert_float_ne(memory[9][0], before[9][0]);
@@ -415,6 +448,8 @@ int main(void) {
     tcase_add_test(small, another_number_of_rows_ends_a_segment);
     tcase_add_test(small, rows_of_another_block_end_a_segment);
     tcase_add_test(small, calls_with_branches_come_behind_their_segment);
+    tcase_add_test(small, a_whole_pass_is_one_segment);
+    tcase_add_test(small, calls_that_cannot_be_one_segment_or_would_be_slower_are_no_whole_one);
     tcase_add_test(small, columns_that_are_written_again_are_read_again);
     tcase_add_test(small, gradients_are_added_to);
     tcase_add_test(small, rows_are_apart_alike_or_crossed);

@@ -404,7 +404,7 @@ START_TEST(its_layers_are_tried_once) {
     cm_fused_segments *all = NULL;
     cuda_cpu_winner = 0;
     const int before = cuda_cpu_launches;
-    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
     ck_assert_int_eq(cm_fused_segments_count(all), 0);
     ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0] + cuda_cpu_chosen.launches[1]);
     cm_fused_segments_free(all);
@@ -455,30 +455,13 @@ END_TEST
 
 /* ---- whole inferences ---- */
 
-static int segments;
-
-static cm_status run_one(cm_stream *s, const cm_call *call, void *context) {
-    (void)context;
-    return cm_call_run(s, call);
-}
-
-static cm_status replay_as_is(cm_stream *s, const cm_call_list *list, void **graph) {
-    cm_fused_segments *all = *graph;
-    if (!all) CM_TRY(cm_fused_segments_create(s, list, &all));
-    *graph = all;
-    segments = cm_fused_segments_count(all);
-    return cm_fused_segments_run(all, s, list, run_one, NULL);
-}
-
-static void destroy_graph(void *graph) { cm_fused_segments_free(graph); }
-
 START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     cm_backend_class class = cuda_cpu_class;
     const cm_network_config config = infer_network(INFER_TOWERS);
     cm_backend cuda;
     infer_bench bench;
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
-    class.replay = replay_as_is, class.destroy_graph = destroy_graph;
+    class.run_list = cuda_cpu_run_segments;
     cuda_cpu_open(&cuda);
     cuda_cpu_winner = CUDA_CPU_LAST;
     cuda.kind = &class;
@@ -487,8 +470,9 @@ START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     infer_bench_fill(&bench, inference, 0);
     ck_assert_int_eq(cm_inference_root(inference), CM_OK); /* measures */
     const int before = cuda_cpu_launches;
+    cuda_cpu_segments = 0;
     ck_assert_int_eq(cm_inference_root(inference), CM_OK);
-    ck_assert_int_eq(segments, 4);                       /* two towers, two heads */
+    ck_assert_int_eq(cuda_cpu_segments, 4);              /* two towers, two heads */
     ck_assert_int_eq(cuda_cpu_launches - before, 4 + 6); /* of the others two make the activations of heads */
     cm_inference_destroy(inference);
     infer_bench_run(&bench, 5, type, _i ? 2e-2f : 8e-2f);

@@ -47,8 +47,8 @@ static int on_side, losses; /* calls that had a branch, and losses among them */
 
 /* Those that have one run last, and the last branch first: as late as they may. Forward a branch's wait for each other;
  * backward none does, and the last of a branch is the first. */
-static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, void **kept) {
-    (void)kept;
+static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, bool captures, void **kept) {
+    (void)captures, (void)kept;
     for (int i = 0; i < pass->count; i++)
         if (pass->calls[i].branch == 0) CM_TRY(cm_call_run(stream, &pass->calls[i]));
     const bool backward = strstr(cm_op_name(pass->calls[pass->count - 1].op), "_backward");
@@ -69,7 +69,7 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
     cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
     without.branches = 0;
-    late.replay = play_lanes_last;
+    late.run_list = play_lanes_last;
     on_side = losses = 0;
     float *one = update(_i / 2, type, &without, &count);
     ck_assert_int_eq(on_side, 0);
