@@ -24,7 +24,11 @@ PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h))
 PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
 
-all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library, the programs and, where MPI is installed, its module (default)
+# include/cumind.h for other programs: its soname counts CUMIND_INTERFACE.
+SONAME := libcumind.so.$(shell sed -n 's/^\#define CUMIND_INTERFACE //p' include/cumind.h)
+SHARED := $(BUILD)/$(SONAME) $(BUILD)/libcumind.so
+
+all: $(BUILD)/libcumind.a $(SHARED) $(PROGRAMS) ## the library, the programs and, where MPI is installed, its module (default)
 
 # What was used for the objects; a change rebuilds them. ARCH=native means another thing on another machine.
 MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo | cksum))
@@ -48,7 +52,7 @@ STAMP_FLAGS = -DCM_VERSION=\"$(VERSION)\" -DCM_INTERFACE=\"$(INTERFACE)\"
 $(BUILD)/interface.stamp: FORCE
 	$(call stamp,$@,$(STAMP_FLAGS))
 
-$(BUILD)/src/cli/%.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+$(BUILD)/src/cli/%.o $(BUILD)/src/api/%.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
 $(BUILD)/src/backend/module.o: EXTRA_FLAGS = $(STAMP_FLAGS)
 $(BUILD)/src/backend/module.o: $(BUILD)/interface.stamp
 $(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -include tests/support/check.h -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
@@ -66,6 +70,12 @@ $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $(LIB_OBJ)
+
+$(BUILD)/$(SONAME): $(LIB_OBJ) $(BUILD)/links.stamp mk/libcumind.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl$(comma)-soname=$(SONAME) -Wl$(comma)--version-script=mk/libcumind.map $(filter %.o,$^) $(LIBS) -o $@
+$(BUILD)/libcumind.so: $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $@
 
 $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
@@ -122,6 +132,8 @@ $(BUILD)/tests/modules/late_fault.so: LIBRARY_FLAGS := -fno-sanitize=all
 $(BUILD)/tests/cli/test_crash $(BUILD)/tests/cli/test_interrupted: | $(BUILD)/tests/modules/late_fault.so
 $(BUILD)/tests/cli/test_crash.o $(BUILD)/tests/cli/test_interrupted.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
+$(BUILD)/tests/api/test_env: | $(BUILD)/tests/modules/environment_corridor.so
+$(BUILD)/tests/api/test_env.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 $(BUILD)/tests/env/test_library: | $(TEST_LIBRARIES) $(BUILD)/tests/modules/same_row.so $(BUILD)/tests/modules/good.so
 $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 

@@ -1,6 +1,6 @@
 # Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
-C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
+C_FILES = $(sort $(shell find include src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
 OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR) JOBS=$(JOBS)
@@ -16,7 +16,7 @@ check-options: ## every option of a configuration is read by something
 	@scripts/check_options .
 
 check-headers: ## every header compiles alone, as C17 and as C++17
-	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
+	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers include/cumind.h $(HEADERS)
 
 check-names: ## a name is defined in one header only
 	@scripts/check_names .
@@ -32,7 +32,7 @@ lint: check-format check-options check-names check-words ## clang-format, unread
 	@bash scripts/mutants_mcts.sh --check
 	@bash scripts/mutants_kernels.sh --check
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
+	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Iinclude -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'
 	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC) $(if $(MPI_MODULE),$(MPI_SRC)) | \
 	    JOBS=$(JOBS) VERSION=$(VERSION) FLAGS='$(MPI_CFLAGS)' scripts/tidy

@@ -73,8 +73,8 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 
 # The module shows nothing but its entry, and programs that open it have all that it calls of them.
 check-module: cuda ## compiles the module: every program has what it calls; no files call each other in a circle
-	+@$(SUBMAKE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
-	@scripts/check_module $(CUDA_MODULE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
+	+@$(SUBMAKE) $(SHARED) $(PROGRAMS) $(wildcard $(GPU_TESTS))
+	@scripts/check_module $(CUDA_MODULE) $(BUILD)/$(SONAME) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 	@scripts/check_cycles $(BUILD)
 
 # cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is

@@ -5,7 +5,9 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno
 
 # The whole program is compiled without contraction of a*b+c, so that every compiler and host gives the same bits.
 # no code reads errno and trap flags; without them loops become vectors, with the same values.
-BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
+# One set of objects for the programs and the shared library: its functions call each other directly.
+PIC_FLAGS := -fPIC -fno-semantic-interposition
+BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Iinclude -Isrc $(PIC_FLAGS) -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
 
 # KERNEL_FLAGS: of the arithmetic alone, kernels and reference, after CFLAGS; TILE_FLAGS: of what computes with vectors alone,
 # the kernels and the steps of the search.

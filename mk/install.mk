@@ -10,17 +10,23 @@ DIST := cumind-$(VERSION)
 define PKG_CONFIG
 prefix=$(PREFIX)
 libdir=$${prefix}/lib
-includedir=$${prefix}/include/cumind
+includedir=$${prefix}/include
 
 Name: cumind
 Description: MuZero-family agents: search, training, environments
 Version: $(VERSION)
-Cflags: -I"$${includedir}"
-Libs: -L"$${libdir}" -lcumind $(LIBS) $(EXPORT)
+Cflags: -I"$${includedir}" -I"$${includedir}/cumind"
+Libs: -L"$${libdir}" -lcumind
+endef
+# The headers below include/cumind/ are those of the project itself: what they declare is in the static library alone.
+define PKG_CONFIG_STATIC
+$(subst Name: cumind,Name: cumind-static,$(subst -lcumind,-l:libcumind.a $(LIBS) $(EXPORT),$(PKG_CONFIG)))
 endef
 
 $(BUILD)/cumind.pc: FORCE
 	$(call stamp,$@,$(PKG_CONFIG))
+$(BUILD)/cumind-static.pc: FORCE
+	$(call stamp,$@,$(PKG_CONFIG_STATIC))
 
 docs: $(BUILD)/write_configuration $(BUILD)/man/cumind.1 ## writes configuration.json, docs/CONFIGURATION.md and the man pages from the program
 	@$< configuration.json docs/CONFIGURATION.md
@@ -33,13 +39,16 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 pictures: ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz)
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
 
-install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion, configs, docs (PREFIX, DESTDIR)
+install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, libraries, headers, pkg-config files, man pages, completion, configs, docs (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
+	install -D -m 755 $(BUILD)/$(SONAME) $(INSTALLED)/lib/$(SONAME)
+	ln -sf $(SONAME) $(INSTALLED)/lib/libcumind.so
 	@for module in $(sort $(notdir $(wildcard $(BUILD)/lib/cumind_*.so) $(MPI_MODULE))); do \
 	    echo install -D -m 755 $(BUILD)/lib/$$module $(INSTALLED)/lib/cumind/$$module; \
 	    install -D -m 755 $(BUILD)/lib/$$module $(INSTALLED)/lib/cumind/$$module; done
-	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
+	install -D -m 644 -t $(INSTALLED)/lib/pkgconfig $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc
+	install -D -m 644 include/cumind.h $(INSTALLED)/include/cumind.h
 	@for header in $(PUBLIC:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
@@ -57,7 +66,8 @@ headers: ## lists the headers that install copies, a line each
 	@scripts/list_headers $(filter %.h,$(PUBLIC))
 
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)
-	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc
+	rm -f $(INSTALLED)/bin/cumind $(addprefix $(INSTALLED)/lib/,libcumind.a $(SONAME) libcumind.so pkgconfig/cumind.pc pkgconfig/cumind-static.pc)
+	rm -f $(INSTALLED)/include/cumind.h
 	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
 	rm -f $(INSTALLED)/share/bash-completion/completions/cumind
 	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind $(INSTALLED)/lib/cumind

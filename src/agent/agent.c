@@ -92,6 +92,11 @@ static cm_planner_config planner_config(const cm_agent *agent, int rows, bool tr
     };
 }
 
+cm_network_use cm_agent_network_use(cm_agent *agent, cm_stream *stream, int rows) {
+    const cm_planner_config config = planner_config(agent, rows, false);
+    return cm_planner_use(&config, stream);
+}
+
 cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) {
     cm_planner_config config = planner_config(agent, rows, training);
     return cm_planner_create(&config, out);

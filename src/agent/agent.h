@@ -44,6 +44,9 @@ cm_status cm_agent_get_weights(const cm_agent *agent, float *parameters, float *
 /* The same from buffers of the backend's device, at least as large, within which they are copied. */
 cm_status cm_agent_copy_weights(cm_agent *agent, const cm_buffer *parameters, const cm_buffer *state) CM_MUST_USE;
 
+/* The network on the agent's weights for inference of `rows` rows by a stream of its backend. */
+cm_network_use cm_agent_network_use(cm_agent *agent, cm_stream *stream, int rows);
+
 /* A planner of `rows` rows on the agent's weights; the caller owns it. */
 cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) CM_MUST_USE;
 

@@ -1,8 +1,11 @@
 #include "core/module.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,13 +13,25 @@
 
 /* ---- finding ---- */
 
+/* The shared library that this file is in; NULL where it is in the program itself. */
+static const char *own_library(void) {
+    static const char here;
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_name[0]) return NULL;
+    return map->l_name;
+}
+
 cm_status cm_module_program(char out[CM_MODULE_PATH_BYTES]) {
-    ssize_t length = readlink("/proc/self/exe", out, CM_MODULE_PATH_BYTES - 1);
-    char *slash;
-    out[length > 0 ? length : 0] = '\0';
-    slash = strrchr(out, '/');
-    if (!slash) return cm_fail(CM_ERR_ABSENT, "the program's own place is not to be found in /proc/self/exe");
-    *slash = '\0';
+    const char *library = own_library();
+    char real[PATH_MAX] = "";
+    const ssize_t length = library ? -1 : readlink("/proc/self/exe", real, sizeof real - 1);
+    if (library && !realpath(library, real)) real[0] = '\0';
+    if (!library) real[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(real, '/');
+    if (!slash || slash - real >= CM_MODULE_PATH_BYTES)
+        return cm_fail(CM_ERR_ABSENT, "the program's own place is not to be found in /proc/self/exe");
+    snprintf(out, CM_MODULE_PATH_BYTES, "%.*s", (int)(slash - real), real);
     return CM_OK;
 }
 
@@ -62,8 +77,16 @@ bool cm_module_is_open(const void *base) {
     return false;
 }
 
+/* Modules find the functions of a shared library only where it was opened for all to see. */
+static void show_library(void) {
+    const char *library = own_library();
+    void *again = library ? dlopen(library, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) : NULL;
+    if (again) dlclose(again);
+}
+
 cm_status cm_module_load(const char *path, const cm_module_about *about, cm_module_function *out) {
     *out = NULL;
+    show_library();
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!module) return fail_open(path, about, dlerror());
     void *found = dlsym(module, about->entry);

@@ -3,7 +3,8 @@
  *
  * A module is looked for next to the program and where it was installed. It uses the program's own functions (messages,
  * log, memory), which the program therefore exports (-rdynamic), and is of exactly the program's build: the loader
- * compares a stamp before anything else of it is used. It stays open until the process ends.
+ * compares a stamp before anything else of it is used. It stays open until the process ends. Where these functions are
+ * in libcumind.so that one takes the program's part: opening a module makes its functions visible to modules.
  */
 #ifndef CM_CORE_MODULE_H
 #define CM_CORE_MODULE_H
@@ -27,7 +28,8 @@ enum { CM_MODULE_PATH_BYTES = 1024 };
 
 typedef void (*cm_module_function)(void); /* to be cast to what the entry is */
 
-/* The folder that this program's file stands in. Errors: CM_ERR_ABSENT. */
+/* The folder that this program's file stands in, or that of the shared library where these functions are in one.
+ * Errors: CM_ERR_ABSENT. */
 cm_status cm_module_program(char out[CM_MODULE_PATH_BYTES]) CM_MUST_USE;
 
 /* Finds a module for a program that stands in the folder `program`: in its lib/, in ../lib/cumind/ (installed) and in

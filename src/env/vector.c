@@ -174,14 +174,18 @@ void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const
 
 /* ---- reset ---- */
 
-/* A new episode of an instance whose generator is at its start. */
-static void begin(cm_vector_env *vector, int i, const cm_env_rows *rows) {
+/* A new episode of an instance whose generator is at its start; `named`: of a seed that other code is to be given. */
+static void begin(cm_vector_env *vector, int i, const uint64_t *named, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     double scratch[CM_ENV_FIELDS];
     void *rules = vector->fields > 0 ? (void *)scratch : vector->rules + (size_t)i * env->spec.rules_size;
     vector->steps[i] = 0;
     vector->terminated[i] = vector->truncated[i] = vector->pending[i] = 0;
-    env->def->reset(&env->params, rules, &vector->random[i]);
+    if (named && env->def->reset_to) {
+        env->def->reset_to(&env->params, rules, *named);
+    } else {
+        env->def->reset(&env->params, rules, &vector->random[i]);
+    }
     if (vector->fields > 0) put_rules(vector, i, rules);
     refresh_mask(vector, i, rules);
     show_one(vector, i, rules, rows);
@@ -196,7 +200,7 @@ static void begin_next(cm_vector_env *vector, const int *instance, int count, co
     cm_episode_generators(key, episode, count, random);
     for (int k = 0; k < count; k++) {
         vector->random[instance[k]] = random[k];
-        begin(vector, instance[k], rows);
+        begin(vector, instance[k], NULL, rows);
     }
 }
 
@@ -228,7 +232,7 @@ int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const
 
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows) {
     cm_pcg64_seed(&vector->random[instance], seed);
-    begin(vector, instance, rows);
+    begin(vector, instance, &seed, rows);
 }
 
 cm_status cm_vector_env_check_begun(const cm_vector_env *vector, int first, int count) {
@@ -271,6 +275,18 @@ static cm_status check_range(const cm_vector_env *vector, int first, int count, 
     for (int i = first; i < first + count; i++) wrong |= (unsigned)(terminated[i] | truncated[i] | pending[i]);
     for (int i = first; actions && i < first + count; i++) wrong |= (unsigned)actions[i] >= limit;
     for (int i = first; wrong && i < first + count; i++) CM_TRY(check_one(vector, i, actions));
+    return CM_OK;
+}
+
+cm_status cm_vector_env_check_step(const cm_vector_env *vector, int first, int count, const int32_t *actions,
+                                   const float *values) {
+    const int size = vector->env.spec.action_size;
+    CM_TRY(check_range(vector, first, count, actions));
+    if (actions) return CM_OK;
+    if (size == 0) return cm_fail(CM_ERR_INPUT, "%s: its actions are discrete", vector->env.spec.name);
+    for (int i = first * size; i < (first + count) * size; i++)
+        if (isnan(values[i]))
+            return cm_fail(CM_ERR_INPUT, "%s: instance %d: the action is NaN", vector->env.spec.name, i / size);
     return CM_OK;
 }
 
@@ -396,13 +412,7 @@ cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const 
 cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
                                    const cm_env_rows *rows) {
     const int size = vector->env.spec.action_size;
-    if (size == 0) return cm_fail(CM_ERR_INPUT, "%s: its actions are discrete", vector->env.spec.name);
-    CM_TRY(check_range(vector, first, count, NULL));
-    for (int i = first * size; i < (first + count) * size; i++) {
-        if (isnan(values[i])) {
-            return cm_fail(CM_ERR_INPUT, "%s: instance %d: the action is NaN", vector->env.spec.name, i / size);
-        }
-    }
+    CM_TRY(cm_vector_env_check_step(vector, first, count, NULL, values));
     for (int at = first; at < first + count; at += CHUNK) {
         const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
         step_chunk(vector, at, some, NULL, values + (size_t)at * (size_t)size, rows);

@@ -57,6 +57,11 @@ cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const 
 cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
                                    const cm_env_rows *rows) CM_MUST_USE;
 
+/* What the two check before any instance moves, for callers that step several ranges: actions, or values where
+ * `actions` is NULL. */
+cm_status cm_vector_env_check_step(const cm_vector_env *vector, int first, int count, const int32_t *actions,
+                                   const float *values) CM_MUST_USE;
+
 /* Fills the rows of a range from the present states (after load or copy): everything but reward. */
 void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 

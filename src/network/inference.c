@@ -267,6 +267,16 @@ const cm_inference_arrays *cm_inference_get(const cm_inference *inference) { ret
 
 cm_inference_arrays cm_inference_on_device(const cm_inference *inference) { return find_arrays(inference, true); }
 
+cm_status cm_inference_read_states(cm_inference *inf, int count, float *states) {
+    const size_t bytes = (size_t)count * (size_t)inf->width * sizeof(float);
+    return cm_stream_read(inf->stream, states, inf->pool.base, bytes);
+}
+
+cm_status cm_inference_write_states(cm_inference *inf, int count, const float *states) {
+    const size_t bytes = (size_t)count * (size_t)inf->width * sizeof(float);
+    return cm_stream_write(inf->stream, inf->pool.base, states, bytes);
+}
+
 int cm_inference_rows(const cm_inference *inference) { return inference->rows; }
 
 size_t cm_inference_bytes(const cm_inference *inference) {

@@ -50,6 +50,11 @@ void cm_inference_destroy(cm_inference *inference); /* NULL is allowed */
 
 const cm_inference_arrays *cm_inference_get(const cm_inference *inference);
 
+/* Hidden states [count, S] of the slots 0 .. count-1, to and from the host, for networks and uses whose slots hold
+ * nothing else: without value prefix and draws. Both wait for the device. */
+cm_status cm_inference_read_states(cm_inference *inference, int count, float *states) CM_MUST_USE;
+cm_status cm_inference_write_states(cm_inference *inference, int count, const float *states) CM_MUST_USE;
+
 /* The same arrays where the passes read and write them, which is on the backend's device; for what works there. */
 cm_inference_arrays cm_inference_on_device(const cm_inference *inference);
 int cm_inference_rows(const cm_inference *inference);

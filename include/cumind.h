@@ -1,0 +1,311 @@
+/* cumind for C programs: environments, trained agents, tree search. One header, C99 or C++, nothing else to include.
+ *
+ *     cc robot.c $(pkg-config --cflags --libs cumind)
+ *
+ * Errors. A function that can fail returns a cumind_status; cumind_error_message() then has one line of the calling
+ * thread that says what is wrong, where, and what to do. Nothing ends the process or prints to standard output;
+ * warnings go to stderr, or to cumind_log_to.
+ *
+ * Threads. A handle may be used from any thread, by one at a time: a second one gets CUMIND_ERR_STATE. Different
+ * handles may be used at once. The functions without a handle may be called from any thread at any time.
+ *
+ * Memory. Arrays that a caller passes stay the caller's and are not kept after the call; arrays of a handle are valid
+ * until it is closed. All arrays are row-major and contiguous. Letters: n rows, O numbers of an observation, A actions,
+ * D numbers of a continuous action, C outcomes of chance, S numbers of a hidden state, N simulations.
+ *
+ * Settings are texts "key=value" with the keys of docs/CONFIGURATION.md, as --set takes them.
+ */
+#ifndef CUMIND_H
+#define CUMIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CUMIND_API __attribute__((visibility("default")))
+#else
+#define CUMIND_API
+#endif
+
+/* ---- version and errors ----------------------------------------------------------------------------------------- */
+
+/* Grows whenever a program has to be compiled again: a function is gone, or a struct or a meaning has changed. */
+#define CUMIND_INTERFACE 1
+
+CUMIND_API int cumind_interface(void);       /* CUMIND_INTERFACE of the library that is linked */
+CUMIND_API const char *cumind_version(void); /* "0.1.0"; static                                */
+
+typedef enum cumind_status {
+    CUMIND_OK = 0,
+    CUMIND_ERR_INPUT,      /* a bad value: argument, setting, content of a file                          */
+    CUMIND_ERR_IO,         /* the operating system refused: open, read, write                            */
+    CUMIND_ERR_MEMORY,     /* more memory than there is                                                  */
+    CUMIND_ERR_DEVICE,     /* a device or its library reported an error                                  */
+    CUMIND_ERR_MODEL,      /* the caller's model reported an error                                       */
+    CUMIND_ERR_STATE,      /* call in the wrong order, or a handle that another thread uses              */
+    CUMIND_ERR_NOT_FINITE, /* NaN or Inf where a finite number must be                                   */
+    CUMIND_ERR_ABSENT,     /* not in this build or on this machine                                       */
+    CUMIND_ERR_INTERRUPTED /* asked to stop                                                              */
+} cumind_status;
+
+/* This thread's last message, one line, "" if there was none; valid until its next error. */
+CUMIND_API const char *cumind_error_message(void);
+
+/* Sets this thread's message and returns `status`: for callbacks of the caller that fail. `message` is copied. */
+CUMIND_API cumind_status cumind_fail(cumind_status status, const char *message);
+
+/* Levels of lines of the log. */
+typedef enum cumind_log_level { CUMIND_DEBUG, CUMIND_INFO, CUMIND_WARNING, CUMIND_ERROR } cumind_log_level;
+
+/* From now on lines go to `log` in place of stderr, from any thread, one at a time; it may not call the library. `line`
+ * has no newline. NULL: to stderr again. For the whole process. */
+typedef void (*cumind_log_function)(void *context, cumind_log_level level, const char *line);
+CUMIND_API void cumind_log_to(cumind_log_function log, void *context);
+
+/* ---- what an environment is -------------------------------------------------------------------------------------- */
+
+typedef struct cumind_spec {
+    char name[32];                  /* with its size: "go9"                                                     */
+    int observation_rank;           /* 1 or 3                                                                   */
+    int observation_shape[3];       /* [O], or [H, W, channels]; unused entries are 1                           */
+    int observation_size;           /* O: product of the shape                                                  */
+    int actions;                    /* A                                                                        */
+    int action_size;                /* D > 0: the task is continuous, actions are D numbers; 0: it is not       */
+    float action_low, action_high;  /* bounds of each of them                                                   */
+    bool has_mask;                  /* not every action is legal everywhere                                     */
+    int players;                    /* 1 or 2; two alternate, and each sees the board from its own side         */
+    int max_steps;                  /* time limit, truncation; 0: none                                          */
+    double reward_low, reward_high; /* bounds of the reward of a step; may be infinite                          */
+    double reward_threshold;        /* mean return that counts as solved; NaN: none is agreed                   */
+    double discount;                /* usually taken, in (0, 1]                                                 */
+} cumind_spec;
+
+/* ---- environments in batches ------------------------------------------------------------------------------------- */
+
+typedef struct cumind_env cumind_env;
+
+/* What is seen of each of n environments. Owned by the handle, at the same place until it is closed, and written by
+ * reset and step. */
+typedef struct cumind_env_arrays {
+    float *observation;              /* [n, O]                                                                        */
+    uint8_t *legal;                  /* [n, A] 1 where the action may be played; zeros after the end of an episode    */
+    int32_t *to_play;                /* [n] 0 or 1                                                                    */
+    float *reward;                   /* [n] of the player who acted; 0 after a reset                                  */
+    uint8_t *terminated, *truncated; /* [n] the episode has ended: really; by the time limit                          */
+} cumind_env_arrays;
+
+/* The names of the registry: number `index` from 0 on, NULL after the last. Static. */
+CUMIND_API const char *cumind_env_name(int index);
+
+/* Opens `instances` >= 1 environments `name`: of the registry ("connect4", "CartPole-v1", "hex7"), a library
+ * ("./grid.so"), or one in Python ("./grid.py", "gymnasium:LunarLander-v3"). To name code is to run it. Episode j of
+ * instance i depends on (seed, i, j) alone. All begin an episode. Settings: those of the section Environment. The
+ * caller closes *out. Errors: CUMIND_ERR_INPUT, CUMIND_ERR_MEMORY. */
+CUMIND_API cumind_status cumind_env_open(const char *name, int instances, uint64_t seed, const char *const *settings,
+                                         int settings_count, cumind_env **out);
+CUMIND_API void cumind_env_close(cumind_env *env); /* NULL is allowed */
+
+CUMIND_API int cumind_env_instances(const cumind_env *env);
+CUMIND_API void cumind_env_get_spec(const cumind_env *env, cumind_spec *out);
+CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);
+
+/* New episodes. which [n]: 1 for those that begin anew, NULL: all. seeds [n]: of their episodes, as Gymnasium's
+ * reset(seed=...) has them; NULL: the next episodes of the seed that the handle was opened with. Errors: those of an
+ * environment that is code. */
+CUMIND_API cumind_status cumind_env_reset(cumind_env *env, const uint8_t *which, const uint64_t *seeds);
+
+/* One step of every environment by actions [n] of 0 .. A-1. An environment whose episode ended in the step before
+ * begins its next one instead, with reward 0, and its action is not looked at (Gymnasium's AutoresetMode.NEXT_STEP).
+ * Errors: CUMIND_ERR_INPUT names the instance of an action that is illegal; no environment has moved then. Those of an
+ * environment that is code. */
+CUMIND_API cumind_status cumind_env_step(cumind_env *env, const int32_t *actions);
+
+/* The same of a continuous task by values [n, D], which are clipped to their bounds. */
+CUMIND_API cumind_status cumind_env_step_values(cumind_env *env, const float *values);
+
+/* An environment as lines of text for people, at most size bytes with the final NUL; its action by name ("d4"). */
+CUMIND_API cumind_status cumind_env_picture(cumind_env *env, int instance, char *text, size_t size);
+CUMIND_API cumind_status cumind_env_action_name(const cumind_env *env, int action, char *text, size_t size);
+
+/* Environment `to` goes on as `from` is: state, step and episode number, but not its seed. */
+CUMIND_API cumind_status cumind_env_copy(cumind_env *env, int to, int from);
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cumind_agent cumind_agent;
+
+/* Which checkpoint, in place of a number of updates. */
+enum {
+    CUMIND_LATEST = -1,
+    CUMIND_BEST = -2,
+    CUMIND_PREFERRED = -3 /* the best if any was evaluated, else the latest: what plays */
+};
+
+/* Opens the folder of a run of `cumind train`. Settings change what its configuration says, as
+ * "evaluation_simulations=200", "backend=cpu", "threads=1". An environment that is code (a library, Python) is opened
+ * only if this user has trained with it, or if settings name it: "env_name=./grid.so". The caller closes *out. Errors:
+ * CUMIND_ERR_INPUT, CUMIND_ERR_IO (a damaged checkpoint), CUMIND_ERR_STATE (it has none yet), CUMIND_ERR_ABSENT. */
+CUMIND_API cumind_status cumind_agent_open(const char *run, int64_t checkpoint, const char *const *settings,
+                                           int settings_count, cumind_agent **out);
+CUMIND_API void cumind_agent_close(cumind_agent *agent); /* NULL is allowed */
+
+typedef struct cumind_agent_facts {
+    int64_t updates, env_steps, episodes; /* that its weights have seen                                               */
+    int simulations;                      /* N of a search                                                            */
+    int hidden_size;                      /* S                                                                        */
+    int chance_codes;                     /* C of Stochastic MuZero; 0: no chance                                     */
+    bool needs_states;                    /* it searches on the true rules: cumind_agent_analyse_env alone can ask it */
+} cumind_agent_facts;
+
+CUMIND_API void cumind_agent_get_facts(const cumind_agent *agent, cumind_agent_facts *out);
+CUMIND_API void cumind_agent_get_spec(const cumind_agent *agent, cumind_spec *out); /* of what it was trained on */
+
+/* Environments of what it was trained on, with its settings; as cumind_env_open. They may outlive the agent. */
+CUMIND_API cumind_status cumind_agent_open_env(cumind_agent *agent, int instances, uint64_t seed, cumind_env **out);
+
+/* What a search says of n positions. Arrays of the caller, each may be NULL. Values are seen by the player to move. */
+typedef struct cumind_analysis {
+    int32_t *action;  /* [n]    what the agent plays, without noise                                                  */
+    int32_t *visits;  /* [n, A] simulations through each action; rows sum to N                                       */
+    float *policy;    /* [n, A] what the search has made of them: visit fractions, or Gumbel MuZero's improved policy */
+    float *prior;     /* [n, A] the network's policy over the legal actions                                          */
+    float *q;         /* [n, A] reward + discount * value of each action, 0 where not visited                        */
+    float *value;     /* [n]    mean of the returns of the search                                                    */
+    float *raw_value; /* [n]   the network's value                                                                  */
+} cumind_analysis;
+
+/* Searches n >= 1 positions of which observation [n, O] is seen; legal [n, A], NULL: every action is. What a row gets
+ * depends on that row alone, and is the same every time. Of continuous tasks actions are numbers
+ * (cumind_agent_values); with so many that searches draw some of them, only action, value and raw_value may be asked
+ * for. Errors: CUMIND_ERR_INPUT names the row without a legal action or with a number that is not finite. */
+CUMIND_API cumind_status cumind_agent_analyse(cumind_agent *agent, int n, const float *observation,
+                                              const uint8_t *legal, const cumind_analysis *out);
+
+/* The same of environments first .. first+n-1 of a handle, as they are; also for agents that search on the true rules.
+ * It must be of the environment that the agent was trained on. Errors: CUMIND_ERR_STATE names one that has ended. */
+CUMIND_API cumind_status cumind_agent_analyse_env(cumind_agent *agent, cumind_env *env, int first, int n,
+                                                  const cumind_analysis *out);
+
+/* The D numbers of an action of a continuous task, into values [D]. Errors: CUMIND_ERR_INPUT. */
+CUMIND_API cumind_status cumind_agent_values(const cumind_agent *agent, int32_t action, float *values);
+
+/* The three functions of the network, n rows. Representation and prediction: observation [n, O] -> hidden [n, S],
+ * logits [n, A], value [n]. Dynamics and prediction: hidden, action [n] -> next_hidden [n, S], reward [n], logits [n,
+ * A], value [n]. Arrays that results go to may be NULL. Errors: CUMIND_ERR_INPUT; CUMIND_ERR_ABSENT for agents without
+ * dynamics of that kind: those that search on the true rules, with chance, with a value prefix, or that draw actions.
+ */
+CUMIND_API cumind_status cumind_agent_initial_inference(cumind_agent *agent, int n, const float *observation,
+                                                        float *hidden, float *logits, float *value);
+CUMIND_API cumind_status cumind_agent_recurrent_inference(cumind_agent *agent, int n, const float *hidden,
+                                                          const int32_t *action, float *next_hidden, float *reward,
+                                                          float *logits, float *value);
+
+/* ---- search over a model of one's own ---------------------------------------------------------------------------- */
+
+/* A search of B roots with N simulations each, which calls the model once per simulation for all roots. Source of the
+ * rules: DeepMind's mctx 0.0.71, whose names the options have; docs/spec/search.md. */
+typedef struct cumind_search cumind_search;
+
+typedef enum cumind_policy {
+    CUMIND_MUZERO,           /* PUCT with Dirichlet noise (Schrittwieser et al. 2020)          */
+    CUMIND_GUMBEL_MUZERO,    /* sequential halving with Gumbel noise (Danihelka et al. 2022)   */
+    CUMIND_STOCHASTIC_MUZERO /* PUCT over decision and chance nodes (Antonoglou et al. 2022)   */
+} cumind_policy;
+
+typedef enum cumind_qtransform {
+    CUMIND_QTRANSFORM_BY_MIN_MAX,
+    CUMIND_QTRANSFORM_BY_PARENT_AND_SIBLINGS,
+    CUMIND_QTRANSFORM_COMPLETED_BY_MIX_VALUE
+} cumind_qtransform;
+
+typedef struct cumind_search_options {
+    cumind_policy policy;
+    int num_simulations; /* N >= 0                                                      */
+    int max_depth;       /* 0: no limit                                                 */
+    cumind_qtransform qtransform;
+    float min_value, max_value, epsilon;       /* of the q-transforms                                         */
+    float value_scale, maxvisit_init;          /* COMPLETED_BY_MIX_VALUE                                      */
+    bool rescale_values, use_mixed_value;      /* COMPLETED_BY_MIX_VALUE                                      */
+    float pb_c_init, pb_c_base;                /* PUCT                                                        */
+    float dirichlet_alpha, dirichlet_fraction; /* PUCT                                                        */
+    float temperature;                         /* PUCT; 0: the most visited action                            */
+    int max_num_considered_actions;            /* Gumbel                                                      */
+    float gumbel_scale;                        /* Gumbel; 0: no noise                                         */
+} cumind_search_options;
+
+/* mctx's defaults of a policy, with 25 simulations. */
+CUMIND_API cumind_search_options cumind_search_defaults(cumind_policy policy);
+
+/* What one call of the model writes; arrays of the search, every number finite. */
+typedef struct cumind_model_out {
+    float *reward;       /* [n] of the transition                                              */
+    float *discount;     /* [n] of what follows: gamma, -gamma where two alternate, 0 at ends  */
+    float *prior_logits; /* [n, A]; of an afterstate [n, C]                                    */
+    float *value;        /* [n] of the new state                                               */
+} cumind_model_out;
+
+/* A model of the caller. Its states are its own: it keeps them in slots 0 .. B*(N+1)-1. Node i of root b has slot
+ * b*(N+1) + i, node 0 being the root. Row k of every array of a call belongs to the same transition. A status other
+ * than CUMIND_OK ends the search with CUMIND_ERR_MODEL and the message of cumind_fail. */
+typedef struct cumind_model {
+    void *context;
+    int num_actions; /* A */
+    int num_chance;  /* C; 0: no chance nodes */
+    /* Plays action[k] in the state of slot parent[k], puts the new state into slot child[k] and evaluates it. Where
+     * C > 0 the parents are afterstates and actions are outcomes 0 .. C-1. */
+    cumind_status (*recurrent)(void *context, int n, const int32_t *parent, const int32_t *action, const int32_t *child,
+                               cumind_model_out *out);
+    /* C > 0: the afterstates of actions; writes value, and prior_logits [n, C] of the outcomes. NULL where C is 0. */
+    cumind_status (*afterstate)(void *context, int n, const int32_t *parent, const int32_t *action,
+                                const int32_t *child, cumind_model_out *out);
+} cumind_model;
+
+/* What a search begins with; the model has the states of the roots in their slots. */
+typedef struct cumind_roots {
+    int count;                 /* n, 1 .. B                                                                   */
+    const float *prior_logits; /* [n, A]                                                                      */
+    const float *value;        /* [n]                                                                         */
+    const uint8_t *invalid;    /* [n, A] 1 where an action may not be played, as mctx has it; NULL: all may be */
+    const uint64_t *seed;      /* [n] of the random numbers of each root; NULL: no noise, nothing is drawn    */
+    const float *noise;        /* [n, A] Dirichlet or standard Gumbel noise in place of what seeds give; NULL */
+} cumind_roots;
+
+/* What a search gives; arrays of the caller, each may be NULL. */
+typedef struct cumind_search_result {
+    int32_t *action;       /* [n]                                                                            */
+    float *action_weights; /* [n, A] rows sum to 1                                                           */
+    int32_t *visits;       /* [n, A] rows sum to N                                                           */
+    float *qvalues;        /* [n, A] 0 where not visited                                                     */
+    float *value;          /* [n] mean of the returns at the root                                            */
+} cumind_search_result;
+
+/* Memory for searches of at most `batch` roots with these options; nothing is allocated later. The caller closes *out.
+ * Errors: CUMIND_ERR_INPUT names the option, CUMIND_ERR_MEMORY. */
+CUMIND_API cumind_status cumind_search_open(const cumind_search_options *options, int batch, int num_actions,
+                                            int num_chance, cumind_search **out);
+CUMIND_API void cumind_search_close(cumind_search *search); /* NULL is allowed */
+
+/* Runs one search. Errors: CUMIND_ERR_INPUT; CUMIND_ERR_MODEL, with the model's own message; CUMIND_ERR_NOT_FINITE
+ * names the root. */
+CUMIND_API cumind_status cumind_search_run(cumind_search *search, const cumind_model *model, const cumind_roots *roots,
+                                           const cumind_search_result *result);
+
+/* The tree of root b of the last run, in arrays of the caller with a row for each of the N + 1 slots, each may be NULL:
+ * parent slot and the action that led here (-1 at the root and where no node is), visits, value, and of every action
+ * (columns A, or C if that is more) the child's slot (-1: none). */
+typedef struct cumind_tree {
+    int32_t *parent, *action_from_parent, *visits; /* [N + 1]          */
+    float *value;                                  /* [N + 1]          */
+    int32_t *children;                             /* [N + 1, columns] */
+} cumind_tree;
+CUMIND_API cumind_status cumind_search_tree(cumind_search *search, int b, const cumind_tree *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+#include "api/api.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "env/trust.h"
+
+/* cumind.h has the same numbers, without this project's names. */
+_Static_assert((int)CUMIND_OK == CM_OK && (int)CUMIND_ERR_INPUT == CM_ERR_INPUT && (int)CUMIND_ERR_IO == CM_ERR_IO &&
+                   (int)CUMIND_ERR_MEMORY == CM_ERR_MEMORY && (int)CUMIND_ERR_DEVICE == CM_ERR_DEVICE &&
+                   (int)CUMIND_ERR_MODEL == CM_ERR_MODEL && (int)CUMIND_ERR_STATE == CM_ERR_STATE &&
+                   (int)CUMIND_ERR_NOT_FINITE == CM_ERR_NOT_FINITE && (int)CUMIND_ERR_ABSENT == CM_ERR_ABSENT &&
+                   (int)CUMIND_ERR_INTERRUPTED == CM_ERR_INTERRUPTED,
+               "cumind_status is cm_status");
+_Static_assert((int)CUMIND_DEBUG == CM_DEBUG && (int)CUMIND_ERROR == CM_ERROR, "cumind_log_level is cm_log_level");
+
+int cumind_interface(void) { return CUMIND_INTERFACE; }
+
+const char *cumind_version(void) { return CM_VERSION; }
+
+const char *cumind_error_message(void) { return cm_error_message(); }
+
+cumind_status cumind_fail(cumind_status status, const char *message) {
+    const bool known = status > CUMIND_OK && status <= CUMIND_ERR_INTERRUPTED;
+    return (cumind_status)cm_fail(known ? (cm_status)status : CM_ERR_MODEL, "%s", message ? message : "");
+}
+
+/* ---- the log ---- */
+
+static struct {
+    cumind_log_function log;
+    void *context;
+} sink;
+
+static bool send(void *context, cm_log_level level, const char *line) {
+    (void)context;
+    sink.log(sink.context, (cumind_log_level)level, line);
+    return true;
+}
+
+void cumind_log_to(cumind_log_function log, void *context) {
+    cm_log_set_hook(NULL, NULL);
+    sink.log = log;
+    sink.context = context;
+    if (log) cm_log_set_hook(send, NULL);
+}
+
+/* ---- handles ---- */
+
+cm_status cm_api_enter(cm_api_guard *guard) {
+    if (!guard) return cm_fail(CM_ERR_INPUT, "the handle is NULL: it was not opened, or it was closed");
+    if (!__atomic_exchange_n(&guard->taken, 1, __ATOMIC_ACQUIRE)) return CM_OK;
+    return cm_fail(CM_ERR_STATE, "%s is in use by another thread; a handle is for one at a time", guard->what);
+}
+
+cumind_status cm_api_leave(cm_api_guard *guard, cm_status status) {
+    __atomic_store_n(&guard->taken, 0, __ATOMIC_RELEASE);
+    return (cumind_status)status;
+}
+
+cm_status cm_api_need(const void *pointer, const char *name) {
+    return pointer ? CM_OK : cm_fail(CM_ERR_INPUT, "%s must not be NULL", name);
+}
+
+/* ---- settings ---- */
+
+cm_status cm_api_check_settings(const char *const *settings, int count) {
+    if (count < 0) return cm_fail(CM_ERR_INPUT, "settings_count must be 0 or more, got %d", count);
+    if (count > 0) CM_TRY(cm_api_need(settings, "settings"));
+    for (int i = 0; i < count; i++)
+        if (!settings[i]) return cm_fail(CM_ERR_INPUT, "settings[%d] must not be NULL", i);
+    return CM_OK;
+}
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+void cm_api_begin_opening(const char *name, const char *const *settings, int count) {
+    static const char *const keys[] = {"env_name=", "Environment.env_name="};
+    pthread_mutex_lock(&opening);
+    cm_env_trust(CM_ENV_TRUST_KNOWN);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 2; k++)
+            if (strncmp(settings[i], keys[k], strlen(keys[k])) == 0) name = settings[i] + strlen(keys[k]);
+    cm_env_trust_named(name ? name : "");
+}
+
+void cm_api_end_opening(void) { pthread_mutex_unlock(&opening); }
+
+/* ---- specs ---- */
+
+void cm_api_spec(const cm_env *env, cumind_spec *out) {
+    const cm_env_spec *s = &env->spec;
+    *out = (cumind_spec){.observation_rank = s->rank,
+                         .observation_shape = {s->shape[0], s->shape[1], s->shape[2]},
+                         .observation_size = s->observation_size,
+                         .actions = s->actions,
+                         .action_size = s->action_size,
+                         .action_low = s->action_low,
+                         .action_high = s->action_high,
+                         .has_mask = env->def && env->def->legal,
+                         .players = s->players,
+                         .max_steps = s->max_steps,
+                         .reward_low = s->reward_low,
+                         .reward_high = s->reward_high,
+                         .reward_threshold = s->reward_threshold,
+                         .discount = s->discount};
+    snprintf(out->name, sizeof out->name, "%s", s->name);
+}

@@ -1,0 +1,44 @@
+/* What the files of api/ share: handles that one thread uses at a time, settings, and how a spec is told.
+ *
+ * api/ is what include/cumind.h declares, thin: checks of arguments, and calls of the folders below. */
+#ifndef CM_API_API_H
+#define CM_API_API_H
+
+#include <cumind.h>
+
+#include "env/env.h"
+#include "run/configuration.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a handle. */
+typedef struct cm_api_guard {
+    const char *what; /* "the agent": what messages call the handle */
+    int taken;        /* by a call; only the two functions below touch it */
+} cm_api_guard;
+
+/* CM_OK: the caller may use the handle, and gives it back by cm_api_leave. Errors: CM_ERR_INPUT where it is NULL,
+ * CM_ERR_STATE where another thread uses it. */
+cm_status cm_api_enter(cm_api_guard *guard) CM_MUST_USE;
+cumind_status cm_api_leave(cm_api_guard *guard, cm_status status); /* returns it */
+
+/* CM_ERR_INPUT, "NAME must not be NULL", where it is. */
+cm_status cm_api_need(const void *pointer, const char *name) CM_MUST_USE;
+
+/* The user's settings, each not NULL. Errors: CM_ERR_INPUT. */
+cm_status cm_api_check_settings(const char *const *settings, int count) CM_MUST_USE;
+
+/* Opens code only of those whom the caller names, by `name` or as env_name among the settings, or this user has trained
+ * with. Between the two no other thread opens an environment. `name` NULL: the settings alone. */
+void cm_api_begin_opening(const char *name, const char *const *settings, int count);
+void cm_api_end_opening(void);
+
+void cm_api_spec(const cm_env *env, cumind_spec *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
