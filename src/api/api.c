@@ -47,23 +47,6 @@ void cumind_log_to(cumind_log_function log, void *context) {
     if (log) cm_log_set_hook(send, NULL);
 }
 
-/* ---- handles ---- */
-
-cm_status cm_api_enter(cm_api_guard *guard) {
-    if (!guard) return cm_fail(CM_ERR_INPUT, "the handle is NULL: it was not opened, or it was closed");
-    if (!__atomic_exchange_n(&guard->taken, 1, __ATOMIC_ACQUIRE)) return CM_OK;
-    return cm_fail(CM_ERR_STATE, "%s is in use by another thread; a handle is for one at a time", guard->what);
-}
-
-cumind_status cm_api_leave(cm_api_guard *guard, cm_status status) {
-    __atomic_store_n(&guard->taken, 0, __ATOMIC_RELEASE);
-    return (cumind_status)status;
-}
-
-cm_status cm_api_need(const void *pointer, const char *name) {
-    return pointer ? CM_OK : cm_fail(CM_ERR_INPUT, "%s must not be NULL", name);
-}
-
 /* ---- settings ---- */
 
 cm_status cm_api_check_settings(const char *const *settings, int count) {

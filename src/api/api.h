@@ -16,16 +16,25 @@ extern "C" {
 /* Of a handle. */
 typedef struct cm_api_guard {
     const char *what; /* "the agent": what messages call the handle */
-    int taken;        /* by a call; only the two functions below touch it */
+    int taken;        /* by a call; only cm_api_enter and cm_api_leave touch it */
 } cm_api_guard;
 
 /* CM_OK: the caller may use the handle, and gives it back by cm_api_leave. Errors: CM_ERR_INPUT where it is NULL,
  * CM_ERR_STATE where another thread uses it. */
-cm_status cm_api_enter(cm_api_guard *guard) CM_MUST_USE;
-cumind_status cm_api_leave(cm_api_guard *guard, cm_status status); /* returns it */
+static inline cm_status cm_api_enter(cm_api_guard *guard) {
+    if (!guard) return cm_fail(CM_ERR_INPUT, "the handle is NULL: it was not opened, or it was closed");
+    if (__atomic_exchange_n(&guard->taken, 1, __ATOMIC_ACQUIRE) == 0) return CM_OK;
+    return cm_fail(CM_ERR_STATE, "%s is in use by another thread; a handle is for one at a time", guard->what);
+}
+static inline cumind_status cm_api_leave(cm_api_guard *guard, cm_status status) { /* returns it */
+    __atomic_store_n(&guard->taken, 0, __ATOMIC_RELEASE);
+    return (cumind_status)status;
+}
 
 /* CM_ERR_INPUT, "NAME must not be NULL", where it is. */
-cm_status cm_api_need(const void *pointer, const char *name) CM_MUST_USE;
+static inline cm_status cm_api_need(const void *pointer, const char *name) {
+    return pointer ? CM_OK : cm_fail(CM_ERR_INPUT, "%s must not be NULL", name);
+}
 
 /* The user's settings, each not NULL. Errors: CM_ERR_INPUT. */
 cm_status cm_api_check_settings(const char *const *settings, int count) CM_MUST_USE;
