@@ -115,7 +115,8 @@ CUMIND_API void cumind_env_get_spec(const cumind_env *env, cumind_spec *out);
 CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);
 
 /* New episodes. which [n]: 1 for those that begin again, NULL: all. seeds [n]: of their episodes, as Gymnasium's
- * reset(seed=...) has them; NULL: the next episodes of the seed that the handle was opened with. Errors: those of an
+ * reset(seed=...) has them, and as there the episodes after it go on with that generator. NULL: the next episodes, of
+ * the seed that the handle was opened with where none was named. Errors: those of an
  * environment that is code. */
 CUMIND_API cumind_status cumind_env_reset(cumind_env *env, const uint8_t *which, const uint64_t *seeds);
 

@@ -148,8 +148,8 @@ backend/cuda/ops/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_cor
 backend/cuda/ops/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/ops/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-backend/cuda/ops/dense.h|k->from[at.row * k->half|k->from[at.row * k->n
-backend/cuda/ops/dense.h|k->to[at.row * k->half|k->to[at.row * k->columns
+backend/cuda/ops/dense.h|k->from[at.row * k->half_stride|k->from[at.row * k->n
+backend/cuda/ops/dense.h|k->to[at.row * k->half_stride|k->to[at.row * k->n
 backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|b + j < chunk.end
 backend/cuda/ops/dense.h|b + j < chunk.end && e.column == at.row|e.column == at.row
 backend/cuda/ops/dense.h|k->action[b + j < chunk.end ? b + j : b]|k->action[b]

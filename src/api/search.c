@@ -1,3 +1,5 @@
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +123,12 @@ void cumind_search_close(cumind_search *s) {
 
 /* ---- a run ---- */
 
+/* The lowest logit of all is to this search what no action has; to mctx it is one that is very low. */
+static void lift(float *logits, size_t count) {
+    const float low = nextafterf(-FLT_MAX, 0.0f);
+    for (size_t i = 0; i < count; i++) logits[i] = logits[i] == -FLT_MAX ? low : logits[i];
+}
+
 /* The caller has evaluated the roots. */
 static cm_status run_root(void *context, int n, const int32_t *slots, cm_model_out *out) {
     const run_context *run = context;
@@ -131,16 +139,19 @@ static cm_status run_root(void *context, int n, const int32_t *slots, cm_model_o
                actions * sizeof(float));
         out->value[k] = run->roots->value[root];
     }
+    lift(out->prior_logits, (size_t)n * actions);
     return CM_OK;
 }
 
 typedef cumind_status model_function(void *context, int n, const int32_t *parent, const int32_t *action,
                                      const int32_t *child, cumind_model_out *out);
 
-static cm_status call(model_function *function, const run_context *run, int n, const int32_t *const slots[3],
+/* `width`: of a row of logits. */
+static cm_status call(model_function *function, const run_context *run, int n, const int32_t *const slots[3], int width,
                       const cm_model_out *out) {
     cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value};
     const cumind_status status = function(run->model->context, n, slots[0], slots[1], slots[2], &theirs);
+    lift(out->prior_logits, (size_t)n * (size_t)width);
     if (status == CUMIND_OK || (status > 0 && status <= CUMIND_ERR_INTERRUPTED)) return (cm_status)status;
     return cm_fail(CM_ERR_MODEL, "the model returned %d, which is no cumind_status", (int)status);
 }
@@ -148,13 +159,15 @@ static cm_status call(model_function *function, const run_context *run, int n, c
 static cm_status run_recurrent(void *context, int n, const int32_t *parents, const int32_t *actions,
                                const int32_t *children, cm_model_out *out) {
     const run_context *run = context;
-    return call(run->model->recurrent, run, n, (const int32_t *const[]){parents, actions, children}, out);
+    return call(run->model->recurrent, run, n, (const int32_t *const[]){parents, actions, children},
+                run->search->actions, out);
 }
 
 static cm_status run_afterstate(void *context, int n, const int32_t *parents, const int32_t *actions,
                                 const int32_t *children, cm_model_out *out) {
     const run_context *run = context;
-    return call(run->model->afterstate, run, n, (const int32_t *const[]){parents, actions, children}, out);
+    return call(run->model->afterstate, run, n, (const int32_t *const[]){parents, actions, children},
+                run->search->chance, out);
 }
 
 static cm_status check_model(const cumind_search *s, const cumind_model *model) {

@@ -25,6 +25,7 @@ struct cm_vector_env {
     int32_t *steps;     /* [E]                                                                    */
     uint8_t *terminated, *truncated, *pending; /* [E]                                                 */
     cm_key *key;                               /* [E] of the seeds of its episodes */
+    uint8_t *goes_on;    /* [E] a seed was named for it, whose generator its episodes go on with           */
     uint8_t *mask;       /* [E, A] legal actions of the present states; NULL where all are always  */
     const cm_stop *stop; /* borrowed; NULL: never */
     cm_arena arena;
@@ -43,6 +44,7 @@ static void alloc_arrays(cm_vector_env *vector, cm_arena *arena) {
     vector->pending = (uint8_t *)cm_arena_alloc(arena, n);
     vector->data_bytes = arena->used;
     vector->key = (cm_key *)cm_arena_alloc(arena, n * sizeof *vector->key);
+    vector->goes_on = (uint8_t *)cm_arena_alloc(arena, n);
     vector->mask = NULL;
     if (vector->env.def->legal) vector->mask = (uint8_t *)cm_arena_alloc(arena, n * (size_t)vector->env.spec.actions);
 }
@@ -191,7 +193,8 @@ static void begin(cm_vector_env *vector, int i, const uint64_t *named, const cm_
     show_one(vector, i, rules, rows);
 }
 
-/* The next episode of each of `count` instances; its seed depends on instance and episode number alone. */
+/* The next episode of each of `count` instances; its seed depends on instance and episode number alone, but where the
+ * generator of a named one goes on. */
 static void begin_next(cm_vector_env *vector, const int *instance, int count, const cm_env_rows *rows) {
     cm_key key[CM_SEED_LANES] = {{{0, 0}}};
     uint64_t episode[CM_SEED_LANES] = {0};
@@ -199,7 +202,7 @@ static void begin_next(cm_vector_env *vector, const int *instance, int count, co
     for (int k = 0; k < count; k++) key[k] = vector->key[instance[k]], episode[k] = vector->episodes[instance[k]]++;
     cm_episode_generators(key, episode, count, random);
     for (int k = 0; k < count; k++) {
-        vector->random[instance[k]] = random[k];
+        if (!vector->goes_on[instance[k]]) vector->random[instance[k]] = random[k];
         begin(vector, instance[k], NULL, rows);
     }
 }
@@ -232,6 +235,7 @@ int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const
 
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows) {
     cm_pcg64_seed(&vector->random[instance], seed);
+    vector->goes_on[instance] = 1;
     begin(vector, instance, &seed, rows);
 }
 

@@ -36,7 +36,8 @@ cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, 
 void cm_vector_env_destroy(cm_vector_env *vector); /* NULL is allowed */
 const cm_env *cm_vector_env_env(const cm_vector_env *vector);
 
-/* New episodes for all of a range; only for those that have ended; for one instance with Gymnasium's reset(seed). */
+/* New episodes for all of a range; only for those that have ended; for one instance with Gymnasium's reset(seed), whose
+ * generator its later episodes go on with, as there; no checkpoint holds that they do. */
 void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows); /* how many */
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);

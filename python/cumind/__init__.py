@@ -1,0 +1,54 @@
+"""cumind in Python: trained agents, environments in batches, and the tree search over models of one's own.
+
+    agent = cumind.load("runs/cp")
+    env = gymnasium.make("cumind/connect4"); vector = gymnasium.make_vec("cumind/CartPole-v1", num_envs=1024)
+    out = cumind.search.gumbel_muzero_policy(root, recurrent_fn, num_simulations=50)
+
+Arrays are NumPy's. Every error is a cumind.Error whose text says what is wrong, where, and what to do. See docs/PYTHON.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from . import _library, search
+from .agent import Agent, Analysis, load
+from .batch import Batch, names
+from .errors import (
+    AbsentError,
+    DeviceError,
+    Error,
+    FileError,
+    InputError,
+    InterruptedRunError,
+    ModelError,
+    NotFiniteError,
+    OutOfMemoryError,
+    StateError,
+)
+
+__version__: str = _library.library.cumind_version().decode()
+
+if importlib.util.find_spec("gymnasium") is not None:
+    from .gym import register as _register
+
+    _register()
+
+__all__ = [
+    "AbsentError",
+    "Agent",
+    "Analysis",
+    "Batch",
+    "DeviceError",
+    "Error",
+    "FileError",
+    "InputError",
+    "InterruptedRunError",
+    "ModelError",
+    "NotFiniteError",
+    "OutOfMemoryError",
+    "StateError",
+    "load",
+    "names",
+    "search",
+]

@@ -1,0 +1,283 @@
+"""The shared library: where it is, its functions, and arrays as it wants them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from typing import Any, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BY_STATUS, InputError, StateError
+
+INTERFACE = 1  # CUMIND_INTERFACE of the header that this package was written for
+
+
+class Spec(ctypes.Structure):
+    """cumind_spec: what an environment is (include/cumind.h)."""
+
+    name: bytes
+    observation_rank: int
+    observation_size: int
+    actions: int
+    action_size: int
+    action_low: float
+    action_high: float
+    has_mask: bool
+    players: int
+    max_steps: int
+    reward_low: float
+    reward_high: float
+    reward_threshold: float
+    discount: float
+
+    _fields_ = [
+        ("name", c_char * 32),
+        ("observation_rank", c_int),
+        ("observation_shape", c_int * 3),
+        ("observation_size", c_int),
+        ("actions", c_int),
+        ("action_size", c_int),
+        ("action_low", c_float),
+        ("action_high", c_float),
+        ("has_mask", c_bool),
+        ("players", c_int),
+        ("max_steps", c_int),
+        ("reward_low", c_double),
+        ("reward_high", c_double),
+        ("reward_threshold", c_double),
+        ("discount", c_double),
+    ]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an observation: (O,) or (H, W, channels)."""
+        return tuple(self.observation_shape[: self.observation_rank])
+
+
+class EnvArrays(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("observation", "legal", "to_play", "reward", "terminated", "truncated")]
+
+
+class Facts(ctypes.Structure):
+    """cumind_agent_facts: what an agent is."""
+
+    updates: int
+    env_steps: int
+    episodes: int
+    simulations: int
+    hidden_size: int
+    chance_codes: int
+    needs_states: bool
+
+    _fields_ = [
+        ("updates", c_int64),
+        ("env_steps", c_int64),
+        ("episodes", c_int64),
+        ("simulations", c_int),
+        ("hidden_size", c_int),
+        ("chance_codes", c_int),
+        ("needs_states", c_bool),
+    ]
+
+
+class Analysis(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("action", "visits", "policy", "prior", "q", "value", "raw_value")]
+
+
+class SearchOptions(ctypes.Structure):
+    _fields_ = [
+        ("policy", c_int),
+        ("num_simulations", c_int),
+        ("max_depth", c_int),
+        ("qtransform", c_int),
+        ("min_value", c_float),
+        ("max_value", c_float),
+        ("epsilon", c_float),
+        ("value_scale", c_float),
+        ("maxvisit_init", c_float),
+        ("rescale_values", c_bool),
+        ("use_mixed_value", c_bool),
+        ("pb_c_init", c_float),
+        ("pb_c_base", c_float),
+        ("dirichlet_alpha", c_float),
+        ("dirichlet_fraction", c_float),
+        ("temperature", c_float),
+        ("max_num_considered_actions", c_int),
+        ("gumbel_scale", c_float),
+    ]
+
+
+class ModelOut(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("reward", "discount", "prior_logits", "value")]
+
+
+MODEL_FUNCTION = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(ModelOut))
+
+
+class Model(ctypes.Structure):
+    _fields_ = [
+        ("context", c_void_p),
+        ("num_actions", c_int),
+        ("num_chance", c_int),
+        ("recurrent", MODEL_FUNCTION),
+        ("afterstate", MODEL_FUNCTION),
+    ]
+
+
+class Roots(ctypes.Structure):
+    _fields_ = [
+        ("count", c_int),
+        ("prior_logits", c_void_p),
+        ("value", c_void_p),
+        ("invalid", c_void_p),
+        ("seed", c_void_p),
+        ("noise", c_void_p),
+    ]
+
+
+class SearchResult(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("action", "action_weights", "visits", "qvalues", "value")]
+
+
+class Tree(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("parent", "action_from_parent", "visits", "value", "children")]
+
+
+def _candidates() -> Iterable[str]:
+    here = os.path.dirname(os.path.abspath(__file__))
+    if "CUMIND_LIBRARY" in os.environ:
+        yield os.environ["CUMIND_LIBRARY"]
+        return
+    file = f"libcumind.so.{INTERFACE}"
+    yield os.path.join(here, "lib", file)
+    yield os.path.join(here, "../../build", file)
+    yield file
+
+
+def _open() -> ctypes.CDLL:
+    tried = []
+    for path in _candidates():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(str(error))
+            continue
+        if library.cumind_interface() != INTERFACE:
+            raise ImportError(f"{path} has interface {library.cumind_interface()}, this package wants {INTERFACE}")
+        return library
+    raise ImportError("the library of cumind is not found: build it with `make`, or name it by CUMIND_LIBRARY: " + "; ".join(tried))
+
+
+library = _open()
+
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "cumind_version": (c_char_p, []),
+    "cumind_error_message": (c_char_p, []),
+    "cumind_fail": (c_int, [c_int, c_char_p]),
+    "cumind_env_name": (c_char_p, [c_int]),
+    "cumind_env_open": (c_int, [c_char_p, c_int, c_uint64, POINTER(c_char_p), c_int, POINTER(c_void_p)]),
+    "cumind_env_close": (None, [c_void_p]),
+    "cumind_env_get_spec": (None, [c_void_p, POINTER(Spec)]),
+    "cumind_env_get_arrays": (EnvArrays, [c_void_p]),
+    "cumind_env_reset": (c_int, [c_void_p, c_void_p, c_void_p]),
+    "cumind_env_step": (c_int, [c_void_p, c_void_p]),
+    "cumind_env_step_values": (c_int, [c_void_p, c_void_p]),
+    "cumind_env_picture": (c_int, [c_void_p, c_int, c_char_p, ctypes.c_size_t]),
+    "cumind_env_action_name": (c_int, [c_void_p, c_int, c_char_p, ctypes.c_size_t]),
+    "cumind_env_copy": (c_int, [c_void_p, c_int, c_int]),
+    "cumind_agent_open": (c_int, [c_char_p, c_int64, POINTER(c_char_p), c_int, POINTER(c_void_p)]),
+    "cumind_agent_close": (None, [c_void_p]),
+    "cumind_agent_get_facts": (None, [c_void_p, POINTER(Facts)]),
+    "cumind_agent_get_spec": (None, [c_void_p, POINTER(Spec)]),
+    "cumind_agent_open_env": (c_int, [c_void_p, c_int, c_uint64, POINTER(c_void_p)]),
+    "cumind_agent_analyse": (c_int, [c_void_p, c_int, c_void_p, c_void_p, POINTER(Analysis)]),
+    "cumind_agent_analyse_env": (c_int, [c_void_p, c_void_p, c_int, c_int, POINTER(Analysis)]),
+    "cumind_agent_values": (c_int, [c_void_p, c_int32, c_void_p]),
+    "cumind_agent_initial_inference": (c_int, [c_void_p, c_int] + 4 * [c_void_p]),
+    "cumind_agent_recurrent_inference": (c_int, [c_void_p, c_int] + 6 * [c_void_p]),
+    "cumind_search_defaults": (SearchOptions, [c_int]),
+    "cumind_search_open": (c_int, [POINTER(SearchOptions), c_int, c_int, c_int, POINTER(c_void_p)]),
+    "cumind_search_close": (None, [c_void_p]),
+    "cumind_search_run": (c_int, [c_void_p, POINTER(Model), POINTER(Roots), POINTER(SearchResult)]),
+    "cumind_search_tree": (c_int, [c_void_p, c_int, POINTER(Tree)]),
+}
+for _name, (_result, _arguments) in _SIGNATURES.items():
+    _function = getattr(library, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+def check(status: int) -> None:
+    """Raises the exception of a status that is no CUMIND_OK."""
+    if status:
+        raise BY_STATUS[status if status < len(BY_STATUS) else 0](library.cumind_error_message().decode())
+
+
+def texts(settings: dict[str, Any]) -> tuple[Any, int]:
+    """Configuration keys and values as the library takes settings: an array, and how many there are."""
+    words = [f"{key}={_text(value)}".encode() for key, value in settings.items()]
+    return (c_char_p * max(len(words), 1))(*words), len(words)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+class Handle:
+    """Owns a handle of the library, which `close`, a `with` block or the garbage collector closes."""
+
+    def __init__(self, kind: str, pointer: c_void_p) -> None:
+        self._kind = kind
+        self._pointer: int | None = pointer.value
+
+    @property
+    def pointer(self) -> int:
+        if self._pointer is None:
+            raise StateError(f"this {self._kind} is closed")
+        return self._pointer
+
+    def close(self) -> None:
+        pointer, self._pointer = self._pointer, None
+        if pointer is not None:
+            getattr(library, f"cumind_{self._kind}_close")(pointer)
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None) is not None:
+            self.close()
+
+
+def view(address: int | None, ctype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of the library's, not copied."""
+    size = int(np.prod(shape))
+    if address is None or size == 0:
+        return np.zeros(shape, dtype=np.dtype(ctype))
+    return np.ctypeslib.as_array(ctypes.cast(address, POINTER(ctype)), (size,)).reshape(shape)
+
+
+def as_array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """`value` as a contiguous array of this type and shape; anything that would lose numbers is an InputError by `name`."""
+    try:
+        given = np.asarray(value)
+        wanted = np.dtype(dtype)
+        if given.dtype == object or not np.can_cast(given.dtype, wanted, casting="same_kind"):
+            if not (given.dtype.kind in "iub" and wanted.kind in "iufb"):
+                raise TypeError(f"numbers of type {given.dtype} are no {wanted}")
+        array = np.asarray(given, dtype=wanted, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+    if wanted.kind in "iu" and given.dtype.kind in "iu" and not np.array_equal(given, array):
+        raise InputError(f"{name}: numbers out of the range of {wanted}")
+    if array.shape != shape:
+        raise InputError(f"{name}: shape {array.shape}, but {shape} is wanted")
+    return array
+
+
+def address(array: NDArray[Any] | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+__all__ = ["library", "check", "texts", "Handle", "view", "as_array", "address", "c_uint8"]

@@ -1,0 +1,177 @@
+"""Trained agents: what they play, what they think, and their network."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _library as lib
+from .errors import InputError
+
+_CHECKPOINTS = {"latest": -1, "best": -2, "preferred": -3}
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a search says. Of a batch of n positions every array has n rows; of a single one that axis is not there.
+
+    action: what the agent plays. visits, policy, prior, q: [A], simulations through each action, what the search makes of
+    them, the network's policy over the legal actions, and reward + discount * value (0 where not visited). value: mean
+    of the returns of the search, raw_value: the network's; both as the player to move sees them.
+    """
+
+    action: NDArray[np.int32]
+    visits: NDArray[np.int32]
+    policy: NDArray[np.float32]
+    prior: NDArray[np.float32]
+    q: NDArray[np.float32]
+    value: NDArray[np.float32]
+    raw_value: NDArray[np.float32]
+
+
+class Agent:
+    """The agent of a run of `cumind train`.
+
+    run: its folder. checkpoint: "preferred" (the best that was evaluated, else the latest), "best", "latest", or a number
+    of updates. settings: configuration keys that change what the run says, as evaluation_simulations=200, backend="cpu".
+    One thread uses an agent at a time. Raises InputError, FileError (a damaged checkpoint), StateError (there is none).
+    """
+
+    def __init__(self, run: str | os.PathLike[str], checkpoint: str | int = "preferred", **settings: Any) -> None:
+        if isinstance(checkpoint, str) and checkpoint not in _CHECKPOINTS:
+            raise InputError(f'checkpoint: "{checkpoint}" is none of {", ".join(_CHECKPOINTS)}, and no number of updates')
+        number = _CHECKPOINTS[checkpoint] if isinstance(checkpoint, str) else int(checkpoint)
+        words, count = lib.texts(settings)
+        pointer = ctypes.c_void_p()
+        lib.check(lib.library.cumind_agent_open(os.fsencode(run), number, words, count, ctypes.byref(pointer)))
+        self._handle = lib.Handle("agent", pointer)
+        self.spec = lib.Spec()
+        self.facts = lib.Facts()
+        lib.library.cumind_agent_get_spec(pointer, ctypes.byref(self.spec))
+        lib.library.cumind_agent_get_facts(pointer, ctypes.byref(self.facts))
+
+    def close(self) -> None:
+        """Frees its memory; the agent is of no use after that. A second call does nothing."""
+        self._handle.close()
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<cumind.Agent of {self.spec.name.decode()} after {self.facts.updates} updates>"
+
+    def _rows(self, observation: Any) -> tuple[NDArray[Any], bool]:
+        """The observations as rows, and whether it is a single one."""
+        array = np.asarray(observation)
+        single = array.ndim == len(self.spec.shape)
+        count = 1 if single else (array.shape[0] if array.ndim else 0)
+        if count < 1:
+            raise InputError(f"observation: shape {array.shape}, but {self.spec.shape} or rows of it are wanted")
+        wanted = self.spec.shape if single else (count, *self.spec.shape)
+        return lib.as_array("observation", array, np.float32, wanted).reshape(count, -1), single
+
+    def _search(self, observation: Any, mask: Any, names: tuple[str, ...]) -> tuple[dict[str, NDArray[Any]], bool]:
+        rows, single = self._rows(observation)
+        n, actions = len(rows), self.spec.actions
+        legal = None
+        if mask is not None:
+            if not self.spec.has_mask:
+                raise InputError(f"mask: every action of {self.spec.name.decode()} is always legal")
+            legal = lib.as_array("mask", mask, np.uint8, (actions,) if single else (n, actions)).reshape(n, actions)
+        out: dict[str, NDArray[Any]] = {
+            name: np.empty(n if name in ("action", "value", "raw_value") else (n, actions), _TYPES[name]) for name in names
+        }
+        wanted = lib.Analysis(**{name: array.ctypes.data for name, array in out.items()})
+        lib.check(
+            lib.library.cumind_agent_analyse(
+                self._handle.pointer, n, rows.ctypes.data, lib.address(legal), ctypes.byref(wanted)
+            )
+        )
+        return out, single
+
+    def _values(self, actions: NDArray[np.int32]) -> NDArray[np.float32]:
+        values = np.empty((len(actions), self.spec.action_size), np.float32)
+        for row, action in zip(values, actions):
+            lib.check(lib.library.cumind_agent_values(self._handle.pointer, int(action), row.ctypes.data))
+        return values
+
+    def act(self, observation: Any, mask: Any = None) -> Any:
+        """The agent's action, without noise, the same every time.
+
+        observation: of the shape that the task has, or n rows of it. mask: 1 where an action may be played, [A] or
+        [n, A]; None: every action may. Returns an int, or an array [n]; of continuous tasks float32 [D] or [n, D].
+        """
+        out, single = self._search(observation, mask, ("action",))
+        actions = self._values(out["action"]) if self.spec.action_size else out["action"]
+        if not single:
+            return actions
+        return actions[0] if self.spec.action_size else int(actions[0])
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True, mask: Any = None
+    ) -> tuple[Any, Any]:
+        """`act` with the signature of Stable-Baselines3's models, for its evaluate_policy. The state is passed on."""
+        if not deterministic:
+            raise InputError("deterministic: this agent plays without chance; leave it True")
+        action = self.act(observation, mask)
+        return (np.asarray(action) if not isinstance(action, np.ndarray) else action), state
+
+    def analyse(self, observation: Any, mask: Any = None) -> Analysis:
+        """What its search says of a position, or of n; arguments as of `act`. Not for tasks with too many actions to list."""
+        out, single = self._search(observation, mask, tuple(_TYPES))
+        return Analysis(**{name: array[0] if single else array for name, array in out.items()})
+
+    def initial_inference(self, observation: Any) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Representation and prediction: hidden states [n, S], policy logits [n, A], values [n]; no n of a single one."""
+        rows, single = self._rows(observation)
+        n = len(rows)
+        hidden = np.empty((n, self.facts.hidden_size), np.float32)
+        logits, value = np.empty((n, self.spec.actions), np.float32), np.empty(n, np.float32)
+        lib.check(
+            lib.library.cumind_agent_initial_inference(
+                self._handle.pointer, n, rows.ctypes.data, hidden.ctypes.data, logits.ctypes.data, value.ctypes.data
+            )
+        )
+        return (hidden[0], logits[0], value[0]) if single else (hidden, logits, value)
+
+    def recurrent_inference(
+        self, hidden: Any, action: Any
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Dynamics and prediction of hidden states [n, S] and actions [n]: next hidden states, rewards, logits, values."""
+        single = np.ndim(hidden) == 1
+        n = 1 if single else len(hidden)
+        size = self.facts.hidden_size
+        rows = lib.as_array("hidden", hidden, np.float32, (size,) if single else (n, size)).reshape(n, size)
+        actions = lib.as_array("action", action, np.int32, () if single else (n,)).reshape(n)
+        following, reward = np.empty((n, size), np.float32), np.empty(n, np.float32)
+        logits, value = np.empty((n, self.spec.actions), np.float32), np.empty(n, np.float32)
+        lib.check(
+            lib.library.cumind_agent_recurrent_inference(
+                self._handle.pointer, n, *(array.ctypes.data for array in (rows, actions, following, reward, logits, value))
+            )
+        )
+        return (following[0], reward[0], logits[0], value[0]) if single else (following, reward, logits, value)
+
+
+_TYPES: dict[str, type] = {
+    "action": np.int32,
+    "visits": np.int32,
+    "policy": np.float32,
+    "prior": np.float32,
+    "q": np.float32,
+    "value": np.float32,
+    "raw_value": np.float32,
+}
+
+
+def load(run: str | os.PathLike[str], checkpoint: str | int = "preferred", **settings: Any) -> Agent:
+    """The agent of a run, as `Agent` takes it: cumind.load("runs/cp").act(observation)."""
+    return Agent(run, checkpoint, **settings)

@@ -1,0 +1,151 @@
+"""cumind's environments for Gymnasium: ids cumind/NAME, single and in vectors. `import cumind` registers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from .batch import Batch, names
+from .errors import InputError
+
+
+def observation_space(batch: Batch) -> gym.spaces.Box:
+    return gym.spaces.Box(-np.inf, np.inf, batch.spec.shape, np.float32)
+
+
+def action_space(batch: Batch) -> gym.Space[Any]:
+    spec = batch.spec
+    if spec.action_size:
+        return gym.spaces.Box(spec.action_low, spec.action_high, (spec.action_size,), np.float32)
+    return gym.spaces.Discrete(spec.actions)
+
+
+def seed_of(seed: int | None) -> int:
+    return int(np.random.SeedSequence().entropy) % (1 << 63) if seed is None else seed  # type: ignore[arg-type]
+
+
+class Environment(gym.Env[NDArray[np.float32], Any]):
+    """One environment. info has "action_mask" uint8 [A] and "to_play", 0 or 1; the reward is that of the player who acted.
+
+    An illegal action ends the episode with the lowest reward of a step, and info says "illegal_action". render_mode
+    "ansi" gives the position as text. settings: configuration keys, as max_steps=100.
+    """
+
+    metadata = {"render_modes": ["ansi"]}
+
+    def __init__(self, name: str, render_mode: str | None = None, **settings: Any) -> None:
+        if render_mode not in (None, "ansi"):
+            raise InputError(f'render_mode: "{render_mode}" is neither None nor "ansi"')
+        self.render_mode = render_mode
+        self.batch = Batch(name, **settings)
+        self.observation_space = observation_space(self.batch)  # type: ignore[assignment]
+        self.action_space = action_space(self.batch)
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {"to_play": int(self.batch.to_play[0])}
+        if self.batch.legal is not None:
+            info["action_mask"] = self.batch.legal[0].astype(np.int8)
+        return info
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self.batch.reset(seeds=None if seed is None else [seed])
+        return self.batch.observation[0].copy(), self._info()
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        batch = self.batch
+        if batch.legal is not None and not batch.spec.action_size and 0 <= int(action) < batch.spec.actions:
+            if not batch.legal[0, int(action)] and batch.legal[0].any():
+                low = batch.spec.reward_low if np.isfinite(batch.spec.reward_low) else 0.0
+                return batch.observation[0].copy(), float(low), True, False, {**self._info(), "illegal_action": True}
+        batch.step(np.asarray(action, np.float32)[None] if batch.spec.action_size else [action])
+        reward, terminated, truncated = float(batch.reward[0]), bool(batch.terminated[0]), bool(batch.truncated[0])
+        return batch.observation[0].copy(), reward, terminated, truncated, self._info()
+
+    def render(self) -> str | None:
+        return self.batch.picture() if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        self.batch.close()
+
+
+class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
+    """num_envs environments that step in one call. An episode that has ended begins again in the next step (AutoresetMode
+    .NEXT_STEP). infos has "action_mask" int8 [n, A] and "to_play" [n]. An illegal action is an InputError, and nothing moves.
+
+    copy=False: observations, rewards and masks are the library's own arrays, which the next step writes.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, name: str, num_envs: int = 1, copy: bool = True, seed: int | None = None, **settings: Any) -> None:
+        settings.pop("render_mode", None)
+        self.batch = Batch(name, num_envs, seed_of(seed), **settings)
+        self._name, self._settings = name, settings
+        self.copy = copy
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(self.batch)
+        self.single_action_space = action_space(self.batch)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _infos(self) -> dict[str, Any]:
+        batch = self.batch
+        infos: dict[str, Any] = {"to_play": batch.to_play.copy() if self.copy else batch.to_play}
+        if batch.legal is not None:
+            mask = batch.legal.view(np.int8)
+            infos["action_mask"] = mask.copy() if self.copy else mask
+        return infos
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        batch = self.batch
+        if isinstance(seed, (int, np.integer)):
+            batch.reset(seeds=[int(seed) + i for i in range(self.num_envs)])
+        elif seed is not None:
+            if len(seed) != self.num_envs:
+                raise InputError(f"seed: {len(seed)} of them for {self.num_envs} environments")
+            named = np.array([s is not None for s in seed])
+            batch.reset(which=~named)
+            batch.reset(which=named, seeds=[s or 0 for s in seed])
+        else:
+            batch.reset()
+        return (batch.observation.copy() if self.copy else batch.observation), self._infos()
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        batch = self.batch
+        batch.step(actions)
+        if not self.copy:
+            return batch.observation, batch.reward, batch.terminated, batch.truncated, self._infos()
+        return (
+            batch.observation.copy(),
+            batch.reward.astype(np.float64),
+            batch.terminated.copy(),
+            batch.truncated.copy(),
+            self._infos(),
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        self.batch.close()
+
+
+def register() -> None:
+    """Makes cumind/NAME known for every environment of the registry; once."""
+    for name in names():
+        if f"cumind/{name}" not in gym.registry:
+            gym.register(
+                f"cumind/{name}",
+                entry_point="cumind.gym:Environment",
+                vector_entry_point="cumind.gym:Vector",
+                kwargs={"name": name},
+            )

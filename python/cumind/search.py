@@ -1,0 +1,498 @@
+"""The tree search over a model of one's own, with the names and the meaning of DeepMind's mctx.
+
+The model is a Python function that is called once per simulation for all roots. What it is given are arrays of the kind that the
+root's embedding is of: NumPy, PyTorch (on their device) or JAX. Embeddings may be nests of tuples, lists and dictionaries.
+
+    root = cumind.search.RootFnOutput(prior_logits, value, embedding)
+    out = cumind.search.gumbel_muzero_policy(root, recurrent_fn, num_simulations=50)
+    out.action, out.action_weights, out.search_tree.summary()
+
+recurrent_fn(params, rng_key, action, embedding) gives (RecurrentFnOutput(reward, discount, prior_logits, value), embedding).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from dataclasses import dataclass
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _library as lib
+from .errors import InputError
+
+MUZERO, GUMBEL_MUZERO, STOCHASTIC_MUZERO = range(3)
+
+
+@dataclass(frozen=True)
+class QTransform:
+    """How Q-values of a node are scaled before they meet the prior; made by the functions below, named as mctx's."""
+
+    kind: int
+    parameters: dict[str, Any]
+
+
+def qtransform_by_min_max(*, min_value: float = -1.0, max_value: float = 1.0) -> QTransform:
+    """(q - min_value) / (max_value - min_value)."""
+    return QTransform(0, {"min_value": min_value, "max_value": max_value})
+
+
+def qtransform_by_parent_and_siblings(*, epsilon: float = 1e-8) -> QTransform:
+    """To [0, 1] by the values of the node and of its visited children."""
+    return QTransform(1, {"epsilon": epsilon})
+
+
+def qtransform_completed_by_mix_value(
+    *,
+    value_scale: float = 0.1,
+    maxvisit_init: float = 50.0,
+    rescale_values: bool = True,
+    use_mixed_value: bool = True,
+    epsilon: float = 1e-8,
+) -> QTransform:
+    """Completed Q-values: unvisited actions get the mixed value."""
+    return QTransform(
+        2,
+        {
+            "value_scale": value_scale,
+            "maxvisit_init": maxvisit_init,
+            "rescale_values": rescale_values,
+            "use_mixed_value": use_mixed_value,
+            "epsilon": epsilon,
+        },
+    )
+
+
+class RootFnOutput(NamedTuple):
+    """prior_logits [B, A], value [B], embedding of B rows."""
+
+    prior_logits: Any
+    value: Any
+    embedding: Any
+
+
+class RecurrentFnOutput(NamedTuple):
+    """reward, discount, value [B]; prior_logits [B, A]."""
+
+    reward: Any
+    discount: Any
+    prior_logits: Any
+    value: Any
+
+
+class DecisionRecurrentFnOutput(NamedTuple):
+    """Of Stochastic MuZero's afterstates: chance_logits [B, C], afterstate_value [B]."""
+
+    chance_logits: Any
+    afterstate_value: Any
+
+
+class ChanceRecurrentFnOutput(NamedTuple):
+    """Of its outcomes: action_logits [B, A]; value, reward, discount [B]."""
+
+    action_logits: Any
+    value: Any
+    reward: Any
+    discount: Any
+
+
+class SearchSummary(NamedTuple):
+    """Of the roots: visit_counts int32 [B, A], visit_probs, qvalues [B, A], value [B]."""
+
+    visit_counts: NDArray[np.int32]
+    visit_probs: NDArray[np.float32]
+    value: NDArray[np.float32]
+    qvalues: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The finished trees: node n of root b, n = 0 the root. parents, action_from_parent, node_visits int32 [B, N+1] (-1, -1, 0
+    where there is no node); node_values [B, N+1]; children_index int32 [B, N+1, columns] (-1: none)."""
+
+    parents: NDArray[np.int32]
+    action_from_parent: NDArray[np.int32]
+    node_visits: NDArray[np.int32]
+    node_values: NDArray[np.float32]
+    children_index: NDArray[np.int32]
+    of_roots: SearchSummary
+
+    def summary(self) -> SearchSummary:
+        """mctx's Tree.summary()."""
+        return self.of_roots
+
+
+@dataclass(frozen=True)
+class PolicyOutput:
+    """action [B] and action_weights [B, A], of the kind of the root's arrays; search_tree in NumPy."""
+
+    action: Any
+    action_weights: Any
+    search_tree: Tree
+
+
+# ---- arrays of three libraries ----
+
+
+class _Numpy:
+    """Also for JAX on a CPU, whose arrays NumPy reads where they are: states are kept in NumPy."""
+
+    def __init__(self, make: Callable[[Any], Any] = lambda array: array) -> None:
+        self.make = make
+
+    def host(self, array: Any) -> NDArray[Any]:
+        return np.asarray(array)
+
+    def pool(self, like: Any, slots: int) -> Any:
+        like = np.asarray(like)
+        return np.empty((slots, *like.shape[1:]), like.dtype)
+
+    def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
+        pool[slots] = np.asarray(rows)
+
+    def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
+        return self.make(pool[slots])
+
+
+class _Torch:
+    def __init__(self, torch: Any, like: Any) -> None:
+        self.torch, self.device = torch, like.device
+
+    def make(self, array: NDArray[Any]) -> Any:
+        made = self.torch.from_numpy(np.ascontiguousarray(array))
+        return made if self.device.type == "cpu" else made.to(self.device)
+
+    def host(self, array: Any) -> NDArray[Any]:
+        result: NDArray[Any] = array.detach().cpu().numpy()
+        return result
+
+    def pool(self, like: Any, slots: int) -> Any:
+        return self.torch.empty((slots, *like.shape[1:]), dtype=like.dtype, device=self.device)
+
+    def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
+        pool.index_copy_(0, self.make(slots).long(), rows.detach())
+
+    def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
+        return pool.index_select(0, self.make(slots).long())
+
+
+def _kind_of(array: Any) -> Any:
+    module = type(array).__module__.split(".")[0]
+    if module == "torch":
+        import torch
+
+        return _Torch(torch, array)
+    if module in ("jax", "jaxlib"):
+        import jax.numpy as jnp
+
+        return _Numpy(jnp.asarray)
+    return _Numpy()
+
+
+def _leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        return [leaf for key in sorted(tree) for leaf in _leaves(tree[key])]
+    if isinstance(tree, (tuple, list)):
+        return [leaf for part in tree for leaf in _leaves(part)]
+    return [tree]
+
+
+def _like(tree: Any, leaves: Any) -> Any:
+    """A nest of the same form, with leaves from an iterator."""
+    if isinstance(tree, dict):
+        made = {key: _like(tree[key], leaves) for key in sorted(tree)}
+        return {key: made[key] for key in tree}
+    if isinstance(tree, (tuple, list)):
+        parts = [_like(part, leaves) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    return next(leaves)
+
+
+# ---- a search ----
+
+
+class _States:
+    """The embeddings of all nodes, by slot."""
+
+    def __init__(self, kind: Any, embedding: Any, batch: int, nodes: int) -> None:
+        self.kind, self.form = kind, embedding
+        leaves = _leaves(embedding)
+        for leaf in leaves:
+            if getattr(leaf, "ndim", 0) < 1 or leaf.shape[0] != batch:
+                raise InputError(f"root.embedding: an array of shape {getattr(leaf, 'shape', ())} where {batch} rows are wanted")
+        self.batch = batch
+        self.pools = [kind.pool(leaf, batch * nodes) for leaf in leaves]
+        self.put(np.arange(batch, dtype=np.int32) * nodes, embedding)
+
+    def get(self, slots: NDArray[np.int32]) -> Any:
+        return _like(self.form, iter([self.kind.get(pool, slots) for pool in self.pools]))
+
+    def put(self, slots: NDArray[np.int32], embedding: Any) -> None:
+        """The first rows of an embedding of a whole batch."""
+        leaves = _leaves(embedding)
+        if len(leaves) != len(self.pools):
+            raise InputError(f"embedding: {len(leaves)} arrays, but the root's has {len(self.pools)}")
+        for pool, leaf in zip(self.pools, leaves):
+            if tuple(leaf.shape) != (self.batch, *pool.shape[1:]):
+                raise InputError(f"embedding: shape {tuple(leaf.shape)}, but {(self.batch, *pool.shape[1:])} is wanted")
+            self.kind.put(pool, slots, leaf[: len(slots)])
+
+
+def _set(options: lib.SearchOptions, name: str, value: Any) -> None:
+    try:
+        setattr(options, name, value)
+    except TypeError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _options(policy: int, given: dict[str, Any]) -> lib.SearchOptions:
+    options = lib.library.cumind_search_defaults(policy)
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name == "qtransform":
+            if not isinstance(value, QTransform):
+                raise InputError(f"qtransform: {value!r} is none of cumind.search's, as qtransform_by_min_max()")
+            options.qtransform = value.kind
+            for key, number in value.parameters.items():
+                _set(options, key, number)
+        else:
+            _set(options, name, value)
+    return options  # type: ignore[no-any-return]
+
+
+def _seeds(rng_key: Any, batch: int) -> NDArray[np.uint64] | None:
+    """A seed for each root from an integer, or from a key of JAX; None: no noise, and nothing is drawn."""
+    if rng_key is None:
+        return None
+    try:
+        entropy: Any = [operator.index(rng_key)]
+    except TypeError:
+        entropy = np.asarray(_key_data(rng_key)).ravel().tolist()
+    try:
+        seeds: NDArray[np.uint64] = np.random.SeedSequence(entropy).generate_state(batch, np.uint64).astype(np.uint64)
+        return seeds
+    except (TypeError, ValueError) as error:
+        raise InputError(f"rng_key: {error}") from None
+
+
+def _key_data(key: Any) -> Any:
+    if type(key).__module__.split(".")[0] in ("jax", "jaxlib"):
+        import jax
+
+        if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key):
+            return jax.random.key_data(key)
+    return key
+
+
+class _Search:
+    def __init__(self, policy: int, root: RootFnOutput, chance: int, options: dict[str, Any]) -> None:
+        self.kind = _kind_of(_leaves(root.embedding)[0])
+        logits = self.kind.host(root.prior_logits) if hasattr(root.prior_logits, "shape") else np.asarray(root.prior_logits)
+        if logits.ndim != 2:
+            raise InputError(f"root.prior_logits: shape {logits.shape}, but [B, A] is wanted")
+        self.batch, self.actions = logits.shape
+        self.chance = chance
+        self.prior = lib.as_array("root.prior_logits", logits, np.float32, logits.shape)
+        self.value = lib.as_array("root.value", self.kind.host(root.value), np.float32, (self.batch,))
+        self.options = _options(policy, options)
+        self.nodes = self.options.num_simulations + 1
+        pointer = ctypes.c_void_p()
+        lib.check(
+            lib.library.cumind_search_open(
+                ctypes.byref(self.options), self.batch, self.actions, chance, ctypes.byref(pointer)
+            )
+        )
+        self.handle = lib.Handle("search", pointer)
+        self.states = _States(self.kind, root.embedding, self.batch, self.nodes)
+        self.views: dict[tuple[int, int], NDArray[Any]] = {}
+        self.error: BaseException | None = None
+
+    def _view(self, address: int, ctype: Any, size: int) -> NDArray[Any]:
+        """The search's arrays stay where they are: each is looked at once."""
+        found = self.views.get((address, size))
+        if found is None or found.dtype != np.dtype(ctype):
+            found = self.views[(address, size)] = lib.view(address, ctype, (size,))
+        return found
+
+    def _write(self, name: str, address: int, value: Any, n: int, row: tuple[int, ...]) -> None:
+        array = self.kind.host(value) if hasattr(value, "shape") else np.asarray(value, np.float32)
+        if array.shape != (self.batch, *row):
+            raise InputError(f"{name}: shape {array.shape}, but {(self.batch, *row)} is wanted")
+        self._view(address, ctypes.c_float, n * (row[0] if row else 1))[:] = array[:n].reshape(-1)
+
+    def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.concatenate([rows, np.full(self.batch - len(rows), rows[0], np.int32)])
+
+    def callback(self, play: Callable[[NDArray[np.int32], Any], tuple[dict[str, Any], Any]]) -> Any:
+        """The C side of a function of actions and embeddings that gives what to write, and the next embeddings."""
+
+        def call(_: Any, n: int, parent: int, action: int, child: int, out: Any) -> int:
+            try:
+                slots, actions = self._view(parent, ctypes.c_int32, n), self._view(action, ctypes.c_int32, n)
+                if n < self.batch:  # the model has always whole batches: the first row stands for those that are not wanted
+                    slots, actions = self._whole(slots), self._whole(actions)
+                written, embedding = play(actions, self.states.get(slots))
+                self.states.put(self._view(child, ctypes.c_int32, n), embedding)
+                for field, (name, value, width) in written.items():
+                    self._write(name, getattr(out.contents, field), value, n, (width,) if width else ())
+                return 0
+            except BaseException as error:  # of any kind: it may not pass through the library
+                self.error = error
+                return int(lib.library.cumind_fail(5, f"{type(error).__name__}: {error}".encode()))
+
+        return lib.MODEL_FUNCTION(call)
+
+    def run(self, recurrent: Any, afterstate: Any, invalid: Any, rng_key: Any, noise: Any) -> PolicyOutput:
+        shape = (self.batch, self.actions)
+        mask = None if invalid is None else lib.as_array("invalid_actions", _host(invalid), np.uint8, shape)
+        drawn = None if noise is None else lib.as_array("noise", _host(noise), np.float32, shape)
+        seeds = _seeds(rng_key, self.batch)
+        model = lib.Model(None, self.actions, self.chance, recurrent, afterstate or lib.MODEL_FUNCTION())
+        roots = lib.Roots(self.batch, *map(lib.address, (self.prior, self.value, mask, seeds, drawn)))
+        action, value = np.empty(self.batch, np.int32), np.empty(self.batch, np.float32)
+        weights, q = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        visits = np.empty(shape, np.int32)
+        result = lib.SearchResult(*(array.ctypes.data for array in (action, weights, visits, q, value)))
+        try:
+            status = lib.library.cumind_search_run(
+                self.handle.pointer, ctypes.byref(model), ctypes.byref(roots), ctypes.byref(result)
+            )
+            if self.error is not None:
+                raise self.error
+            lib.check(status)
+            summary = SearchSummary(visits, visits / np.maximum(visits.sum(1, keepdims=True), 1, dtype=np.float32), value, q)
+            return PolicyOutput(self.kind.make(action), self.kind.make(weights), self._tree(summary))
+        finally:
+            self.error = None
+            self.handle.close()
+
+    def _tree(self, summary: SearchSummary) -> Tree:
+        shape, columns = (self.batch, self.nodes), max(self.actions, self.chance)
+        parents, actions, visits = (np.empty(shape, np.int32) for _ in range(3))
+        values, children = np.empty(shape, np.float32), np.empty((*shape, columns), np.int32)
+        for b in range(self.batch):
+            rows = lib.Tree(*(array[b].ctypes.data for array in (parents, actions, visits, values, children)))
+            lib.check(lib.library.cumind_search_tree(self.handle.pointer, b, ctypes.byref(rows)))
+        return Tree(parents, actions, visits, values, children, summary)
+
+
+def _host(array: Any) -> NDArray[Any]:
+    result: NDArray[Any] = _kind_of(array).host(array) if hasattr(array, "shape") else np.asarray(array)
+    return result
+
+
+def _one_function(
+    policy: int, root: RootFnOutput, recurrent_fn: Any, params: Any, rng_key: Any, invalid: Any, noise: Any, options: dict[str, Any]
+) -> PolicyOutput:
+    search = _Search(policy, root, 0, options)
+
+    def play(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
+        out, following = recurrent_fn(params, rng_key, search.kind.make(action.copy()), embedding)
+        return {
+            "reward": ("reward", out.reward, 0),
+            "discount": ("discount", out.discount, 0),
+            "prior_logits": ("prior_logits", out.prior_logits, search.actions),
+            "value": ("value", out.value, 0),
+        }, following
+
+    return search.run(search.callback(play), None, invalid, rng_key, noise)
+
+
+def muzero_policy(
+    root: RootFnOutput,
+    recurrent_fn: Callable[..., tuple[RecurrentFnOutput, Any]],
+    num_simulations: int,
+    invalid_actions: Any = None,
+    max_depth: int | None = None,
+    *,
+    params: Any = None,
+    rng_key: Any = None,
+    qtransform: QTransform | None = None,
+    dirichlet_fraction: float = 0.25,
+    dirichlet_alpha: float = 0.3,
+    pb_c_init: float = 1.25,
+    pb_c_base: float = 19652.0,
+    temperature: float = 1.0,
+    noise: Any = None,
+) -> PolicyOutput:
+    """MuZero's search: PUCT with Dirichlet noise (Schrittwieser et al. 2020; mctx.muzero_policy).
+
+    invalid_actions: 1 where an action may not be played [B, A]. rng_key: an integer, or a key of JAX; None: no noise, and the
+    most visited action is played. noise: Dirichlet noise [B, A] in place of what the key gives. max_depth None: no limit.
+    """
+    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, dirichlet_alpha=dirichlet_alpha,
+                   dirichlet_fraction=dirichlet_fraction, pb_c_init=pb_c_init, pb_c_base=pb_c_base, temperature=temperature)  # fmt: skip
+    return _one_function(MUZERO, root, recurrent_fn, params, rng_key, invalid_actions, noise, options)
+
+
+def gumbel_muzero_policy(
+    root: RootFnOutput,
+    recurrent_fn: Callable[..., tuple[RecurrentFnOutput, Any]],
+    num_simulations: int,
+    invalid_actions: Any = None,
+    max_depth: int | None = None,
+    *,
+    params: Any = None,
+    rng_key: Any = None,
+    qtransform: QTransform | None = None,
+    max_num_considered_actions: int = 16,
+    gumbel_scale: float = 1.0,
+    noise: Any = None,
+) -> PolicyOutput:
+    """Gumbel MuZero: sequential halving at the root, completed Q-values (Danihelka et al. 2022; mctx.gumbel_muzero_policy).
+
+    Arguments as of `muzero_policy`; noise: standard Gumbel noise [B, A]. action_weights are the improved policy.
+    """
+    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, gumbel_scale=gumbel_scale,
+                   max_num_considered_actions=max_num_considered_actions)  # fmt: skip
+    return _one_function(GUMBEL_MUZERO, root, recurrent_fn, params, rng_key, invalid_actions, noise, options)
+
+
+def stochastic_muzero_policy(
+    root: RootFnOutput,
+    decision_recurrent_fn: Callable[..., tuple[DecisionRecurrentFnOutput, Any]],
+    chance_recurrent_fn: Callable[..., tuple[ChanceRecurrentFnOutput, Any]],
+    num_simulations: int,
+    num_chance_outcomes: int,
+    invalid_actions: Any = None,
+    max_depth: int | None = None,
+    *,
+    params: Any = None,
+    rng_key: Any = None,
+    qtransform: QTransform | None = None,
+    dirichlet_fraction: float = 0.25,
+    dirichlet_alpha: float = 0.3,
+    pb_c_init: float = 1.25,
+    pb_c_base: float = 19652.0,
+    temperature: float = 1.0,
+    noise: Any = None,
+) -> PolicyOutput:
+    """Stochastic MuZero: decision and chance nodes in turn (Antonoglou et al. 2022; mctx.stochastic_muzero_policy).
+
+    decision_recurrent_fn takes actions and states to (DecisionRecurrentFnOutput, afterstates), chance_recurrent_fn outcomes
+    0 .. num_chance_outcomes-1 and afterstates to (ChanceRecurrentFnOutput, states); both embeddings have the form of the root's.
+    """
+    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, dirichlet_alpha=dirichlet_alpha,
+                   dirichlet_fraction=dirichlet_fraction, pb_c_init=pb_c_init, pb_c_base=pb_c_base, temperature=temperature)  # fmt: skip
+    search = _Search(STOCHASTIC_MUZERO, root, num_chance_outcomes, options)
+
+    def decide(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
+        out, after = decision_recurrent_fn(params, rng_key, search.kind.make(action.copy()), embedding)
+        return {
+            "prior_logits": ("chance_logits", out.chance_logits, num_chance_outcomes),
+            "value": ("afterstate_value", out.afterstate_value, 0),
+        }, after
+
+    def happen(outcome: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
+        out, state = chance_recurrent_fn(params, rng_key, search.kind.make(outcome.copy()), embedding)
+        return {
+            "reward": ("reward", out.reward, 0),
+            "discount": ("discount", out.discount, 0),
+            "prior_logits": ("action_logits", out.action_logits, search.actions),
+            "value": ("value", out.value, 0),
+        }, state
+
+    return search.run(search.callback(happen), search.callback(decide), invalid_actions, rng_key, noise)

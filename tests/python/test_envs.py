@@ -1,0 +1,126 @@
+"""Environments in Python: Gymnasium's and PettingZoo's own checkers, and arrays that are what they say."""
+
+import unittest
+import warnings
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import api_test, seed_test
+
+import cumind
+import cumind.games
+
+ONE_PLAYER = [name for name in cumind.names() if cumind.Batch(name).spec.players == 1]
+GAMES = [name for name in cumind.names() if name not in ONE_PLAYER]
+
+
+class Environments(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def test_gymnasiums_checker_accepts_every_row(self):
+        for name in cumind.names():
+            with self.subTest(name):
+                check_env(gym.make(f"cumind/{name}").unwrapped, skip_render_check=True)
+
+    def test_pettingzoos_checkers_accept_every_game(self):
+        for name in GAMES:
+            with self.subTest(name):
+                api_test(cumind.games.env(name), num_cycles=100)
+                seed_test(lambda name=name: cumind.games.env(name), num_cycles=20)
+
+    def test_a_vector_steps_as_single_environments_do(self):
+        vector = gym.make_vec("cumind/CartPole-v1", num_envs=3)
+        singles = [gym.make("cumind/CartPole-v1").unwrapped for _ in range(3)]
+        seen, _ = vector.reset(seed=5)
+        alone = [single.reset(seed=5 + i)[0] for i, single in enumerate(singles)]
+        np.testing.assert_array_equal(seen, alone)
+        ended = np.zeros(3, bool)
+        for t in range(60):
+            actions = np.array([t % 2, 1, (t // 2) % 2], np.int32)
+            seen, reward, terminated, truncated, _ = vector.step(actions)
+            for i in np.flatnonzero(~ended):
+                one, gain, end, cut, _ = singles[i].step(actions[i])
+                np.testing.assert_array_equal(one, seen[i])
+                self.assertEqual((gain, end, cut), (reward[i], terminated[i], truncated[i]))
+            ended |= terminated | truncated
+        self.assertTrue(ended[1])
+
+    def test_a_seed_gives_gymnasiums_own_episode(self):
+        ours, theirs = gym.make("cumind/CartPole-v1"), gym.make("CartPole-v1")
+        for seed in range(5):
+            np.testing.assert_allclose(ours.reset(seed=seed)[0], theirs.reset(seed=seed)[0], rtol=0, atol=1e-7)
+            for action in (0, 1, 1, 0, 1):
+                np.testing.assert_allclose(ours.step(action)[0], theirs.step(action)[0], rtol=0, atol=1e-6)
+
+    def test_an_ended_episode_begins_again_in_the_next_step(self):
+        vector = gym.make_vec("cumind/catch", num_envs=2)
+        self.assertIs(vector.metadata["autoreset_mode"], gym.vector.AutoresetMode.NEXT_STEP)
+        vector.reset(seed=1)
+        for _ in range(20):
+            _, reward, terminated, _, _ = vector.step(np.ones(2, np.int32))
+            if terminated.all():
+                break
+        self.assertTrue(np.all(reward != 0))
+        _, reward, terminated, _, _ = vector.step(np.ones(2, np.int32))
+        self.assertFalse(terminated.any())
+        np.testing.assert_array_equal(reward, 0)
+
+    def test_results_are_copies_unless_asked_otherwise(self):
+        kept = gym.make_vec("cumind/CartPole-v1", num_envs=2)
+        shown = gym.make_vec("cumind/CartPole-v1", num_envs=2, copy=False)
+        for vector, same in ((kept, False), (shown, True)):
+            vector.reset(seed=1)
+            first = vector.step(np.zeros(2, np.int32))[0]
+            before = first.copy()
+            second = vector.step(np.ones(2, np.int32))[0]
+            self.assertEqual(np.shares_memory(first, second), same)
+            self.assertEqual(np.array_equal(first, before), not same)
+
+    def test_an_illegal_action_ends_a_single_episode_and_is_refused_by_a_vector(self):
+        env = gym.make("cumind/tictactoe").unwrapped
+        env.reset(seed=1)
+        _, _, _, _, info = env.step(4)
+        self.assertEqual(info["action_mask"].tolist(), [1, 1, 1, 1, 0, 1, 1, 1, 1])
+        _, reward, terminated, _, info = env.step(4)
+        self.assertTrue(terminated and info["illegal_action"] and reward == -1)
+        vector = gym.make_vec("cumind/tictactoe", num_envs=2)
+        vector.reset()
+        vector.step(np.array([4, 0], np.int32))
+        with self.assertRaisesRegex(cumind.InputError, "instance 0: action 4 is illegal here"):
+            vector.step(np.array([4, 1], np.int32))
+
+    def test_a_game_ends_with_a_winner_and_a_loser(self):
+        game = cumind.games.env("connect4")
+        game.reset(seed=1)
+        for column in (3, 2, 3, 2, 3, 2, 3):
+            self.assertEqual(game.observe(game.agent_selection)["action_mask"][column], 1)
+            game.step(column)
+        self.assertEqual(game.rewards, {"player_0": 1.0, "player_1": -1.0})
+        self.assertTrue(all(game.terminations.values()))
+
+    def test_wrong_arguments_are_named(self):
+        for call, text in (
+            (lambda: cumind.Batch("conect4"), "connect4"),
+            (lambda: cumind.Batch("catch", count=0), "instances must be at least 1"),
+            (lambda: cumind.Batch("catch", seed=-1), "seed: -1"),
+            (lambda: cumind.Batch("catch", max_stepz=1), "max_steps"),
+            (lambda: cumind.Batch("catch").step([0, 1]), r"actions: shape \(2,\)"),
+            (lambda: cumind.Batch("catch").step([0.5]), "actions: "),
+            (lambda: cumind.Batch("catch").step([2**40]), "actions: numbers out of the range of int32"),
+            (lambda: cumind.Batch("catch").step(["a"]), "actions: "),
+            (lambda: cumind.Batch("catch").reset(seeds=[1, 2]), "seeds: shape"),
+            (lambda: cumind.games.env("catch"), "catch is of one player"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(cumind.InputError, text):
+                call()
+        batch = cumind.Batch("catch")
+        batch.close()
+        batch.close()
+        with self.assertRaisesRegex(cumind.StateError, "this env is closed"):
+            batch.step([0])
+
+
+if __name__ == "__main__":
+    unittest.main()
