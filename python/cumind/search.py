@@ -282,7 +282,7 @@ def _key_data(key: Any) -> Any:
     if type(key).__module__.split(".")[0] in ("jax", "jaxlib"):
         import jax
 
-        if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key):
+        if str(key.dtype).startswith("key<"):
             return jax.random.key_data(key)
     return key
 
