@@ -296,15 +296,17 @@ CUMIND_API void cumind_search_close(cumind_search *search); /* NULL is allowed *
 CUMIND_API cumind_status cumind_search_run(cumind_search *search, const cumind_model *model, const cumind_roots *roots,
                                            const cumind_search_result *result);
 
-/* The tree of root b of the last run, in arrays of the caller with a row for each of the N + 1 slots, each may be NULL:
- * parent slot and the action that led here (-1 at the root and where no node is), visits, value, and of every action
- * (columns A, or C if that is more) the child's slot (-1: none). */
-typedef struct cumind_tree {
-    int32_t *parent, *action_from_parent, *visits; /* [N + 1]          */
-    float *value;                                  /* [N + 1]          */
-    int32_t *children;                             /* [N + 1, columns] */
-} cumind_tree;
-CUMIND_API cumind_status cumind_search_tree(cumind_search *search, int b, const cumind_tree *out);
+/* The trees of the n roots of the last run, a row for each of their N + 1 slots, in arrays of the caller, each may be
+ * NULL. */
+typedef struct cumind_trees {
+    int32_t *parent;             /* [n, N + 1] slot of the parent; -1 at roots and where no node is         */
+    int32_t *action_from_parent; /* [n, N + 1] the action, or outcome of chance, that led here; -1 as above */
+    int32_t *visits;             /* [n, N + 1] 0 where no node is                                           */
+    float *value;                /* [n, N + 1]                                                              */
+    int32_t *children;           /* [n, N + 1, A, or C if that is more] slot of each action's child; -1: none */
+} cumind_trees;
+/* Errors: CUMIND_ERR_STATE if the search has not run, or its last run failed. */
+CUMIND_API cumind_status cumind_search_get_trees(cumind_search *search, const cumind_trees *out);
 
 #ifdef __cplusplus
 }

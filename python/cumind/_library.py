@@ -142,7 +142,7 @@ class SearchResult(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("action", "action_weights", "visits", "qvalues", "value")]
 
 
-class Tree(ctypes.Structure):
+class Trees(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("parent", "action_from_parent", "visits", "value", "children")]
 
 
@@ -202,7 +202,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_search_open": (c_int, [POINTER(SearchOptions), c_int, c_int, c_int, POINTER(c_void_p)]),
     "cumind_search_close": (None, [c_void_p]),
     "cumind_search_run": (c_int, [c_void_p, POINTER(Model), POINTER(Roots), POINTER(SearchResult)]),
-    "cumind_search_tree": (c_int, [c_void_p, c_int, POINTER(Tree)]),
+    "cumind_search_get_trees": (c_int, [c_void_p, POINTER(Trees)]),
 }
 for _name, (_result, _arguments) in _SIGNATURES.items():
     _function = getattr(library, _name)

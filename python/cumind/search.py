@@ -107,21 +107,36 @@ class SearchSummary(NamedTuple):
     qvalues: NDArray[np.float32]
 
 
-@dataclass(frozen=True)
 class Tree:
     """The finished trees: node n of root b, n = 0 the root. parents, action_from_parent, node_visits int32 [B, N+1] (-1, -1, 0
-    where there is no node); node_values [B, N+1]; children_index int32 [B, N+1, columns] (-1: none)."""
+    where there is no node; an outcome of chance by its number); node_values [B, N+1]; children_index int32 [B, N+1, columns]
+    (-1: none). They are fetched when one of them is asked for first."""
 
     parents: NDArray[np.int32]
     action_from_parent: NDArray[np.int32]
     node_visits: NDArray[np.int32]
     node_values: NDArray[np.float32]
     children_index: NDArray[np.int32]
-    of_roots: SearchSummary
+
+    def __init__(self, handle: lib.Handle, shape: tuple[int, int], columns: int, summary: SearchSummary) -> None:
+        self._handle, self._shape, self._columns, self._summary = handle, shape, columns, summary
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Tree.__annotations__:
+            raise AttributeError(name)
+        made = [np.empty(self._shape, np.int32) for _ in range(3)]
+        arrays = dict(zip(Tree.__annotations__, made))
+        arrays["node_values"] = np.empty(self._shape, np.float32)
+        arrays["children_index"] = np.empty((*self._shape, self._columns), np.int32)
+        rows = lib.Trees(*(array.ctypes.data for array in arrays.values()))
+        lib.check(lib.library.cumind_search_get_trees(self._handle.pointer, ctypes.byref(rows)))
+        self._handle.close()
+        self.__dict__.update(arrays)
+        return arrays[name]
 
     def summary(self) -> SearchSummary:
         """mctx's Tree.summary()."""
-        return self.of_roots
+        return self._summary
 
 
 @dataclass(frozen=True)
@@ -307,14 +322,14 @@ class _Search:
         )
         self.handle = lib.Handle("search", pointer)
         self.states = _States(self.kind, root.embedding, self.batch, self.nodes)
-        self.views: dict[tuple[int, int], NDArray[Any]] = {}
+        self.views: dict[tuple[int, int, Any], NDArray[Any]] = {}
         self.error: BaseException | None = None
 
     def _view(self, address: int, ctype: Any, size: int) -> NDArray[Any]:
         """The search's arrays stay where they are: each is looked at once."""
-        found = self.views.get((address, size))
-        if found is None or found.dtype != np.dtype(ctype):
-            found = self.views[(address, size)] = lib.view(address, ctype, (size,))
+        found = self.views.get((address, size, ctype))
+        if found is None:
+            found = self.views[(address, size, ctype)] = lib.view(address, ctype, (size,))
         return found
 
     def _write(self, name: str, address: int, value: Any, n: int, row: tuple[int, ...]) -> None:
@@ -364,19 +379,12 @@ class _Search:
                 raise self.error
             lib.check(status)
             summary = SearchSummary(visits, visits / np.maximum(visits.sum(1, keepdims=True), 1, dtype=np.float32), value, q)
-            return PolicyOutput(self.kind.make(action), self.kind.make(weights), self._tree(summary))
-        finally:
+            tree = Tree(self.handle, (self.batch, self.nodes), max(self.actions, self.chance), summary)
+            return PolicyOutput(self.kind.make(action), self.kind.make(weights), tree)
+        except BaseException:
             self.error = None
             self.handle.close()
-
-    def _tree(self, summary: SearchSummary) -> Tree:
-        shape, columns = (self.batch, self.nodes), max(self.actions, self.chance)
-        parents, actions, visits = (np.empty(shape, np.int32) for _ in range(3))
-        values, children = np.empty(shape, np.float32), np.empty((*shape, columns), np.int32)
-        for b in range(self.batch):
-            rows = lib.Tree(*(array[b].ctypes.data for array in (parents, actions, visits, values, children)))
-            lib.check(lib.library.cumind_search_tree(self.handle.pointer, b, ctypes.byref(rows)))
-        return Tree(parents, actions, visits, values, children, summary)
+            raise
 
 
 def _host(array: Any) -> NDArray[Any]:

@@ -225,31 +225,34 @@ cumind_status cumind_search_run(cumind_search *s, const cumind_model *model, con
     return status == CM_OK ? cm_api_leave(&s->guard, run_search(s, model, roots, result)) : (cumind_status)status;
 }
 
-/* ---- the tree ---- */
+/* ---- the trees ---- */
 
-static void put_node(const cumind_search *s, int b, int slot, const cumind_tree *out) {
+/* Row `row` of the arrays, a node of root b. */
+static void put_node(const cumind_search *s, int b, int slot, size_t row, const cumind_trees *out) {
     const int columns = s->actions > s->chance ? s->actions : s->chance;
     const cm_node_info node = cm_search_node(s->search, b, slot);
-    if (out->parent) out->parent[slot] = node.parent;
-    if (out->action_from_parent) out->action_from_parent[slot] = node.action_from_parent;
-    if (out->visits) out->visits[slot] = node.visits;
-    if (out->value) out->value[slot] = node.visits > 0 ? node.value : 0.0f;
-    for (int column = 0; out->children && column < columns; column++) {
+    if (out->parent) out->parent[row] = node.parent;
+    if (out->action_from_parent) out->action_from_parent[row] = node.action_from_parent;
+    if (out->visits) out->visits[row] = node.visits;
+    if (out->value) out->value[row] = node.visits > 0 ? node.value : 0.0f;
+    int32_t *children = out->children ? out->children + row * (size_t)columns : NULL;
+    for (int column = 0; children && column < columns; column++) {
         const bool is_there = node.visits > 0 && column < node.width;
-        out->children[slot * columns + column] = is_there ? cm_search_edge(s->search, b, slot, column).child : -1;
+        children[column] = is_there ? cm_search_edge(s->search, b, slot, column).child : -1;
     }
 }
 
-static cm_status show_tree(cumind_search *s, int b, const cumind_tree *out) {
+static cm_status show_trees(const cumind_search *s, const cumind_trees *out) {
     CM_TRY(cm_api_need(out, "out"));
     if (s->searched == 0)
-        return cm_fail(CM_ERR_STATE, "the search has not run, or its last run failed: it has no tree");
-    if (b < 0 || b >= s->searched) return cm_fail(CM_ERR_INPUT, "root %d is not in [0, %d)", b, s->searched);
-    for (int slot = 0; slot <= s->simulations; slot++) put_node(s, b, slot, out);
+        return cm_fail(CM_ERR_STATE, "the search has not run, or its last run failed: it has no trees");
+    size_t row = 0;
+    for (int b = 0; b < s->searched; b++)
+        for (int slot = 0; slot <= s->simulations; slot++) put_node(s, b, slot, row++, out);
     return CM_OK;
 }
 
-cumind_status cumind_search_tree(cumind_search *s, int b, const cumind_tree *out) {
+cumind_status cumind_search_get_trees(cumind_search *s, const cumind_trees *out) {
     const cm_status status = cm_api_enter(s ? &s->guard : NULL);
-    return status == CM_OK ? cm_api_leave(&s->guard, show_tree(s, b, out)) : (cumind_status)status;
+    return status == CM_OK ? cm_api_leave(&s->guard, show_trees(s, out)) : (cumind_status)status;
 }

@@ -186,29 +186,29 @@ START_TEST(a_search_gives_the_numbers_of_mcts) {
 }
 END_TEST
 
-START_TEST(the_tree_of_a_root_holds_its_visits) {
+START_TEST(the_trees_of_a_search_hold_its_visits) {
     static results theirs;
     evaluated e;
-    int32_t parent[N + 1], action[N + 1], visits[N + 1], children[(N + 1) * WIDE];
-    float value[N + 1];
+    static int32_t parent[SLOTS], action[SLOTS], visits[SLOTS], children[SLOTS * WIDE];
+    static float value[SLOTS];
     cumind_search *search = open_search(CUMIND_GUMBEL_MUZERO);
-    const cumind_tree tree = {parent, action, visits, value, children};
-    ck_assert_int_eq(cumind_search_tree(search, 0, &tree), CUMIND_ERR_STATE);
+    const cumind_trees trees = {parent, action, visits, value, children};
+    ck_assert_int_eq(cumind_search_get_trees(search, &trees), CUMIND_ERR_STATE);
     const cumind_model model = their_model(CUMIND_GUMBEL_MUZERO);
     const cumind_roots roots = roots_of(&e, true, true);
     const cumind_search_result result = result_of(&theirs);
     ck_assert_int_eq(cumind_search_run(search, &model, &roots, &result), CUMIND_OK);
+    ck_assert_int_eq(cumind_search_get_trees(search, &trees), CUMIND_OK);
     for (int b = 0; b < ROOTS; b++) {
-        ck_assert_int_eq(cumind_search_tree(search, b, &tree), CUMIND_OK);
-        ck_assert_int_eq(parent[0], -1);
-        ck_assert_float_eq(value[0], theirs.value[b]);
+        const int root = b * (N + 1);
+        ck_assert_int_eq(parent[root], -1);
+        ck_assert_float_eq(value[root], theirs.value[b]);
         for (int a = 0; a < A; a++) {
-            const int child = children[a];
-            ck_assert_int_eq(child < 0 ? 0 : visits[child], theirs.visits[b * A + a]);
-            if (child >= 0) ck_assert(parent[child] == 0 && action[child] == a);
+            const int child = children[root * WIDE + a];
+            ck_assert_int_eq(child < 0 ? 0 : visits[root + child], theirs.visits[b * A + a]);
+            if (child >= 0) ck_assert(parent[root + child] == 0 && action[root + child] == a);
         }
     }
-    ck_assert_int_eq(cumind_search_tree(search, ROOTS, &tree), CUMIND_ERR_INPUT);
     cumind_search_close(search);
 }
 END_TEST
@@ -237,8 +237,8 @@ static cumind_search *searching;
 static cumind_status searches_again(void *context, int n, const int32_t *parent, const int32_t *action,
                                     const int32_t *child, cumind_model_out *out) {
     (void)context, (void)n, (void)parent, (void)action, (void)child, (void)out;
-    const cumind_tree tree = {0};
-    return cumind_search_tree(searching, 0, &tree);
+    const cumind_trees trees = {0};
+    return cumind_search_get_trees(searching, &trees);
 }
 
 static void expect(cumind_status got, cumind_status want, const char *text) {
@@ -307,7 +307,7 @@ int main(void) {
     Suite *suite = suite_create("api/search");
     TCase *tests = tcase_create("searches");
     tcase_add_loop_test(tests, a_search_gives_the_numbers_of_mcts, 0, 12);
-    tcase_add_test(tests, the_tree_of_a_root_holds_its_visits);
+    tcase_add_test(tests, the_trees_of_a_search_hold_its_visits);
     tcase_add_test(tests, errors_of_a_model_are_those_of_the_search);
     tcase_add_test(tests, wrong_arguments_are_named);
     suite_add_tcase(suite, tests);
