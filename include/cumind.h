@@ -92,10 +92,11 @@ typedef struct cumind_env cumind_env;
 /* What is seen of each of n environments. Owned by the handle, at the same place until it is closed, and written by
  * reset and step. */
 typedef struct cumind_env_arrays {
-    float *observation;              /* [n, O]                                                                        */
-    uint8_t *legal;                  /* [n, A] 1 where the action may be played; zeros after the end of an episode    */
-    int32_t *to_play;                /* [n] 0 or 1                                                                    */
-    float *reward;                   /* [n] of the player who acted; 0 after a reset                                  */
+    float *observation; /* [n, O]                                                                        */
+    uint8_t *legal;     /* [n, A] 1 where the action may be played, zeros after the end of an episode; NULL where A of a
+                           continuous task is too many to list */
+    int32_t *to_play;   /* [n] 0 or 1                                                                    */
+    float *reward;      /* [n] of the player who acted; 0 after a reset                                  */
     uint8_t *terminated, *truncated; /* [n] the episode has ended: really; by the time limit                          */
 } cumind_env_arrays;
 
@@ -116,8 +117,7 @@ CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);
 
 /* New episodes. which [n]: 1 for those that begin again, NULL: all. seeds [n]: of their episodes, as Gymnasium's
  * reset(seed=...) has them, and as there the episodes after it go on with that generator. NULL: the next episodes, of
- * the seed that the handle was opened with where none was named. Errors: those of an
- * environment that is code. */
+ * the seed that the handle was opened with where none was named. Errors: those of an environment that is code. */
 CUMIND_API cumind_status cumind_env_reset(cumind_env *env, const uint8_t *which, const uint64_t *seeds);
 
 /* One step of every environment by actions [n] of 0 .. A-1. An environment whose episode ended in the step before
@@ -173,11 +173,12 @@ CUMIND_API cumind_status cumind_agent_open_env(cumind_agent *agent, int instance
 typedef struct cumind_analysis {
     int32_t *action;  /* [n]    what the agent plays, without noise                                                  */
     int32_t *visits;  /* [n, A] simulations through each action; rows sum to N                                       */
-    float *policy;    /* [n, A] what the search has made of them: visit fractions, or Gumbel MuZero's improved policy */
+    float *policy;    /* [n, A] what the search has made of them: visit fractions, or Gumbel MuZero's improved policy;
+                         where the network has a policy per number of an action, visit fractions */
     float *prior;     /* [n, A] the network's policy over the legal actions                                          */
     float *q;         /* [n, A] reward + discount * value of each action, 0 where not visited                        */
     float *value;     /* [n]    mean of the returns of the search                                                    */
-    float *raw_value; /* [n]   the network's value                                                                  */
+    float *raw_value; /* [n]    the network's value                                                                  */
 } cumind_analysis;
 
 /* Searches n >= 1 positions of which observation [n, O] is seen; legal [n, A], NULL: every action is. What a row gets

@@ -21,7 +21,7 @@ class Analysis:
     """What a search says. Of a batch of n positions every array has n rows; of a single one that axis is not there.
 
     action: what the agent plays. visits, policy, prior, q: [A], simulations through each action, what the search makes of
-    them, the network's policy over the legal actions, and reward + discount * value (0 where not visited). value: mean
+    them (visit fractions, or the improved policy), the network's policy over the legal actions, and reward + discount * value (0 where not visited). value: mean
     of the returns of the search, raw_value: the network's; both as the player to move sees them.
     """
 

@@ -14,6 +14,7 @@ struct cumind_agent {
     cm_planner *planner;     /* owned; NULL until a search is asked for */
     int rows;                /* of it */
     uint8_t *legal;          /* [rows, A] */
+    int32_t *visits;         /* [rows, A], with a policy per number: its searches know no policy over actions */
     void *state;             /* a state block */
     cm_stream *stream;       /* owned, as is `inference`; NULL until that is asked for */
     cm_inference *inference; /* of MOST_ROWS rows */
@@ -66,6 +67,7 @@ void cumind_agent_close(cumind_agent *a) {
     cm_stream_close(a->stream);
     cm_loaded_close(&a->loaded);
     free(a->legal);
+    free(a->visits);
     free(a->state);
     free(a);
 }
@@ -122,15 +124,19 @@ cumind_status cumind_agent_values(const cumind_agent *a, int32_t action, float *
 
 /* ---- searches ---- */
 
+static bool is_per_number(const cumind_agent *a) { return cm_network_get_config(config_of(a)->network)->per_number; }
+
 /* A planner of as many rows as are wanted, or as fit. */
 static cm_status need_planner(cumind_agent *a, int wanted) {
     const int rows = cm_agent_planner_rows(a->loaded.agent, wanted);
     if (rows <= a->rows) return CM_OK;
     cm_planner_destroy(a->planner);
     free(a->legal);
-    a->planner = NULL, a->legal = NULL, a->rows = 0;
-    if (cm_env_is_listed(env_of(a)))
-        CM_TRY(cm_alloc(&a->legal, (size_t)rows * (size_t)env_of(a)->spec.actions, 1, "masks"));
+    free(a->visits);
+    a->planner = NULL, a->legal = NULL, a->visits = NULL, a->rows = 0;
+    const size_t entries = (size_t)rows * (size_t)env_of(a)->spec.actions;
+    if (cm_env_is_listed(env_of(a))) CM_TRY(cm_alloc(&a->legal, entries, 1, "masks"));
+    if (a->legal && is_per_number(a)) CM_TRY(cm_alloc(&a->visits, entries, sizeof *a->visits, "visits"));
     CM_TRY(cm_agent_planner(a->loaded.agent, rows, false, &a->planner));
     a->rows = rows;
     return CM_OK;
@@ -148,16 +154,28 @@ static cumind_analysis from_row(const cumind_analysis *out, int first, size_t ac
                              .raw_value = out->raw_value ? out->raw_value + first : NULL};
 }
 
+static void put_fractions(const int32_t *visits, int count, size_t actions, float *policy) {
+    for (int k = 0; k < count; k++, visits += actions, policy += actions) {
+        int sum = 0;
+        for (size_t i = 0; i < actions; i++) sum += visits[i];
+        for (size_t i = 0; i < actions; i++) policy[i] = (float)visits[i] / (float)(sum > 0 ? sum : 1);
+    }
+}
+
 /* What lies in the first rows of the planner, masks in a->legal. */
 static cm_status run_planner(cumind_agent *a, int count, const cumind_analysis *out) {
     const cm_roots roots = {.count = count, .legal = env_of(a)->def->legal ? a->legal : NULL};
-    const cm_search_result result = {.visits = out->visits,
-                                     .action_weights = out->policy,
+    const size_t actions = (size_t)env_of(a)->spec.actions, entries = (size_t)count * actions;
+    int32_t *visits = a->visits ? a->visits : out->visits;
+    const cm_search_result result = {.visits = visits,
+                                     .action_weights = a->visits ? NULL : out->policy,
                                      .value = out->value,
                                      .raw_value = out->raw_value,
                                      .qvalues = out->q,
                                      .action = out->action};
     CM_TRY(cm_planner_run(a->planner, &roots, &result));
+    if (a->visits && out->visits) memcpy(out->visits, a->visits, entries * sizeof *a->visits);
+    if (a->visits && out->policy) put_fractions(a->visits, count, actions, out->policy);
     return out->prior ? cm_planner_priors(a->planner, count, out->prior) : CM_OK;
 }
 

@@ -23,7 +23,9 @@ static void begin_all(void) {
         "rules --config default --set env_name=tictactoe --set policy=alphazero --set evaluation_simulations=9",
         "pole --config default --set env_name=CartPole-v1 --set evaluation_simulations=9",
         "swing --config default --set env_name=Pendulum-v1 --set max_steps=40 --set evaluation_simulations=9",
-        "tiles --config default --set env_name=2048 --set policy=stochastic_muzero --set max_steps=60"};
+        "tiles --config default --set env_name=2048 --set policy=stochastic_muzero",
+        "glides --config default --set env_name=glide2 --set action_bins=5 --set policy_distribution=per_number "
+        "--set num_sampled_actions=6 --set max_steps=30"};
     cm_test_folder_make();
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         char line[512];
@@ -207,6 +209,28 @@ START_TEST(agents_of_every_kind_act) {
 }
 END_TEST
 
+/* The search's own policy is of each number; asked for is one over actions. */
+START_TEST(policies_of_single_numbers_are_told_as_visit_fractions) {
+    cumind_agent *agent = open_agent("glides");
+    cumind_env *env;
+    int32_t visits[3 * 25];
+    float policy[3 * 25], alone[3 * 25], prior[3 * 25];
+    const cumind_analysis out = {.visits = visits, .policy = policy, .prior = prior}, same = {.policy = alone};
+    OK(cumind_agent_open_env(agent, 3, 5, &env));
+    OK(cumind_agent_analyse_env(agent, env, 0, 3, &out));
+    OK(cumind_agent_analyse_env(agent, env, 0, 3, &same));
+    ck_assert_mem_eq(policy, alone, sizeof policy);
+    for (int k = 0; k < 3; k++) {
+        int sum = 0;
+        for (int a = 0; a < 25; a++) sum += visits[25 * k + a];
+        ck_assert_int_gt(sum, 0);
+        for (int a = 0; a < 25; a++) ck_assert_float_eq(policy[25 * k + a], (float)visits[25 * k + a] / (float)sum);
+    }
+    cumind_env_close(env);
+    cumind_agent_close(agent);
+}
+END_TEST
+
 START_TEST(what_an_agent_cannot_do_is_said) {
     float numbers[64] = {0}, bad[64] = {0};
     int32_t action[1] = {0};
@@ -271,6 +295,7 @@ int main(void) {
     tcase_add_test(tests, rows_do_not_depend_on_each_other_and_observations_suffice);
     tcase_add_test(tests, the_network_answers_by_its_three_functions);
     tcase_add_loop_test(tests, agents_of_every_kind_act, 0, 3);
+    tcase_add_test(tests, policies_of_single_numbers_are_told_as_visit_fractions);
     tcase_add_test(tests, what_an_agent_cannot_do_is_said);
     tcase_add_test(tests, runs_that_cannot_be_opened_are_named);
     suite_add_tcase(suite, tests);
