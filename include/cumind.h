@@ -56,7 +56,8 @@ typedef enum cumind_status {
 /* This thread's last message, one line, "" if there was none; valid until its next error. */
 CUMIND_API const char *cumind_error_message(void);
 
-/* Sets this thread's message and returns `status`: for callbacks of the caller that fail. `message` is copied. */
+/* Sets this thread's message, which is copied, and returns `status`, or CUMIND_ERR_MODEL where that is no error: for
+ * callbacks of the caller that fail. */
 CUMIND_API cumind_status cumind_fail(cumind_status status, const char *message);
 
 /* Levels of lines of the log. */
@@ -104,9 +105,10 @@ typedef struct cumind_env_arrays {
 CUMIND_API const char *cumind_env_name(int index);
 
 /* Opens `instances` >= 1 environments `name`: of the registry ("connect4", "CartPole-v1", "hex7"), a library
- * ("./grid.so"), or one in Python ("./grid.py", "gymnasium:LunarLander-v3"). To name code is to run it. Episode j of
- * instance i depends on (seed, i, j) alone. All begin an episode. Settings: those of the section Environment. The
- * caller closes *out. Errors: CUMIND_ERR_INPUT, CUMIND_ERR_MEMORY. */
+ * ("./grid.so"), or one in Python ("./grid.py", "gymnasium:LunarLander-v3"; by the python3 of PATH, at most 16
+ * different ones in a process, of which those that were closed count). To name code is to run it. Episode j of instance
+ * i depends on (seed, i, j) alone. All begin an episode. Settings: those of the section Environment. The caller closes
+ * *out. Errors: CUMIND_ERR_INPUT, CUMIND_ERR_MEMORY. */
 CUMIND_API cumind_status cumind_env_open(const char *name, int instances, uint64_t seed, const char *const *settings,
                                          int settings_count, cumind_env **out);
 CUMIND_API void cumind_env_close(cumind_env *env); /* NULL is allowed */
@@ -116,8 +118,9 @@ CUMIND_API void cumind_env_get_spec(const cumind_env *env, cumind_spec *out);
 CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);
 
 /* New episodes. which [n]: 1 for those that begin again, NULL: all. seeds [n]: of their episodes, as Gymnasium's
- * reset(seed=...) has them, and as there the episodes after it go on with that generator. NULL: the next episodes, of
- * the seed that the handle was opened with where none was named. Errors: those of an environment that is code. */
+ * reset(seed=...) has them; those of the registry go on with that generator in later episodes, as there. NULL: the next
+ * episodes, of the seed that the handle was opened with where none was named. Errors: those of an environment that is
+ * code. */
 CUMIND_API cumind_status cumind_env_reset(cumind_env *env, const uint8_t *which, const uint64_t *seeds);
 
 /* One step of every environment by actions [n] of 0 .. A-1. An environment whose episode ended in the step before
@@ -133,7 +136,8 @@ CUMIND_API cumind_status cumind_env_step_values(cumind_env *env, const float *va
 CUMIND_API cumind_status cumind_env_picture(cumind_env *env, int instance, char *text, size_t size);
 CUMIND_API cumind_status cumind_env_action_name(const cumind_env *env, int action, char *text, size_t size);
 
-/* Environment `to` goes on as `from` is: state, step and episode number, but not its seed. */
+/* Environment `to` goes on as `from` is: state, step, episode number, the generator of a named seed. The seed that the
+ * handle was opened with stays its own. */
 CUMIND_API cumind_status cumind_env_copy(cumind_env *env, int to, int from);
 
 /* ---- agents ------------------------------------------------------------------------------------------------------ */
@@ -181,10 +185,11 @@ typedef struct cumind_analysis {
     float *raw_value; /* [n]    the network's value                                                                  */
 } cumind_analysis;
 
-/* Searches n >= 1 positions of which observation [n, O] is seen; legal [n, A], NULL: every action is. What a row gets
- * depends on that row alone, and is the same every time. Of continuous tasks actions are numbers
- * (cumind_agent_values); with so many that searches draw some of them, only action, value and raw_value may be asked
- * for. Errors: CUMIND_ERR_INPUT names the row without a legal action or with a number that is not finite. */
+/* Searches n >= 1 positions of which observation [n, O] is seen; legal [n, A], NULL: every action is, and where that is
+ * always so a mask of ones is the same. What a row gets depends on that row alone, and is the same every time. Of
+ * continuous tasks actions are numbers (cumind_agent_values); with so many that searches draw some of them, only
+ * action, value and raw_value may be asked for. Errors: CUMIND_ERR_INPUT names the row without a legal action or with a
+ * number that is not finite. */
 CUMIND_API cumind_status cumind_agent_analyse(cumind_agent *agent, int n, const float *observation,
                                               const uint8_t *legal, const cumind_analysis *out);
 
@@ -253,7 +258,8 @@ typedef struct cumind_model_out {
 
 /* A model of the caller. Its states are its own: it keeps them in slots 0 .. B*(N+1)-1. Node i of root b has slot
  * b*(N+1) + i, node 0 being the root. Row k of every array of a call belongs to the same transition. A status other
- * than CUMIND_OK ends the search with CUMIND_ERR_MODEL and the message of cumind_fail. */
+ * than CUMIND_OK ends the search with CUMIND_ERR_MODEL and the message of cumind_fail; CUMIND_ERR_INTERRUPTED stays
+ * that. */
 typedef struct cumind_model {
     void *context;
     int num_actions; /* A */

@@ -9,8 +9,6 @@ Arrays are NumPy's. Every error is a cumind.Error whose text says what is wrong,
 
 from __future__ import annotations
 
-import importlib.util
-
 from . import _library, search
 from .agent import Agent, Analysis, load
 from .batch import Batch, names
@@ -29,9 +27,11 @@ from .errors import (
 
 __version__: str = _library.library.cumind_version().decode()
 
-if importlib.util.find_spec("gymnasium") is not None:
+try:
     from .gym import register as _register
-
+except ImportError:  # no Gymnasium, or one before 1.1
+    pass
+else:
     _register()
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
 from typing import Any, Iterable
@@ -217,53 +218,103 @@ def check(status: int) -> None:
 
 def texts(settings: dict[str, Any]) -> tuple[Any, int]:
     """Configuration keys and values as the library takes settings: an array, and how many there are."""
-    words = [f"{key}={_text(value)}".encode() for key, value in settings.items()]
+    words = [encode(key, f"{key}={_text(value)}") for key, value in settings.items()]
     return (c_char_p * max(len(words), 1))(*words), len(words)
 
 
+def encode(name: str, text: Any) -> bytes:
+    """A text in UTF-8, without a NUL."""
+    try:
+        word = os.fsencode(text)
+    except (TypeError, UnicodeError) as error:
+        raise InputError(f"{name}: {error}") from None
+    if b"\0" in word:
+        raise InputError(f"{name}: it holds a NUL")
+    return word
+
+
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
+class _Owner:
+    """Closes what it owns when nothing refers to it any more: neither the handle, nor a call, nor an array."""
+
+    def __init__(self, kind: str, pointer: int | None) -> None:
+        self._as_parameter_ = pointer
+        self._free = getattr(library, f"cumind_{kind}_close")
+
+    def __del__(self) -> None:
+        self._free(self._as_parameter_)
+
+
 class Handle:
-    """Owns a handle of the library, which `close`, a `with` block or the garbage collector closes."""
+    """A handle of the library. `close` lets go of it, a second call does nothing; the garbage collector does the same."""
 
     def __init__(self, kind: str, pointer: c_void_p) -> None:
         self._kind = kind
-        self._pointer: int | None = pointer.value
+        self._owner: _Owner | None = _Owner(kind, pointer.value)
 
     @property
-    def pointer(self) -> int:
-        if self._pointer is None:
+    def pointer(self) -> _Owner:
+        """For calls, which hold it until they return."""
+        if self._owner is None:
             raise StateError(f"this {self._kind} is closed")
-        return self._pointer
+        return self._owner
 
     def close(self) -> None:
-        pointer, self._pointer = self._pointer, None
-        if pointer is not None:
-            getattr(library, f"cumind_{self._kind}_close")(pointer)
+        self._owner = None
 
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None) is not None:
-            self.close()
+    def __reduce__(self) -> Any:
+        raise TypeError(f"an object of cumind that holds a handle ({self._kind}) cannot be copied or pickled")
 
 
-def view(address: int | None, ctype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of the library's, not copied."""
+def view(owner: object, address: int | None, ctype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of the library's, not copied; it keeps its owner."""
     size = int(np.prod(shape))
     if address is None or size == 0:
         return np.zeros(shape, dtype=np.dtype(ctype))
-    return np.ctypeslib.as_array(ctypes.cast(address, POINTER(ctype)), (size,)).reshape(shape)
+    block = (ctype * size).from_address(address)
+    block.owner = owner
+    return np.frombuffer(block, dtype=np.dtype(ctype)).reshape(shape)
+
+
+def integer(name: str, value: Any, low: int, high: int) -> int:
+    """A whole number in its range, or an InputError by `name`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name}: {value!r} is no whole number") from None
+    if not low <= number <= high:
+        raise InputError(f"{name}: {number} is not in {low} .. {high}")
+    return number
+
+
+def library_of(array: Any) -> str:
+    """"numpy", "torch", "jax": whose array it is."""
+    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(type(array).__module__.split(".")[0], "numpy")
+
+
+def host(value: Any) -> NDArray[Any]:
+    """As an array of NumPy: where it is, if it is on the host."""
+    if library_of(value) == "torch":
+        value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
+        value = value.numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufb" and array.dtype.name != "bfloat16":
+        raise TypeError(f"{array.dtype} is no type of numbers here")
+    return array
 
 
 def as_array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """`value` as a contiguous array of this type and shape; anything that would lose numbers is an InputError by `name`."""
     try:
-        given = np.asarray(value)
+        given = host(value)
         wanted = np.dtype(dtype)
-        if given.dtype == object or not np.can_cast(given.dtype, wanted, casting="same_kind"):
+        if not np.can_cast(given.dtype, wanted, casting="same_kind"):
             if not (given.dtype.kind in "iub" and wanted.kind in "iufb"):
                 raise TypeError(f"numbers of type {given.dtype} are no {wanted}")
         array = np.asarray(given, dtype=wanted, order="C")
@@ -280,4 +331,4 @@ def address(array: NDArray[Any] | None) -> int | None:
     return None if array is None else array.ctypes.data
 
 
-__all__ = ["library", "check", "texts", "Handle", "view", "as_array", "address", "c_uint8"]
+__all__ = ["library", "check", "texts", "Handle", "view", "as_array", "integer", "host", "library_of", "address", "c_uint8"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _library as lib
+from .batch import Batch
 from .errors import InputError
 
 _CHECKPOINTS = {"latest": -1, "best": -2, "preferred": -3}
@@ -45,10 +46,10 @@ class Agent:
     def __init__(self, run: str | os.PathLike[str], checkpoint: str | int = "preferred", **settings: Any) -> None:
         if isinstance(checkpoint, str) and checkpoint not in _CHECKPOINTS:
             raise InputError(f'checkpoint: "{checkpoint}" is none of {", ".join(_CHECKPOINTS)}, and no number of updates')
-        number = _CHECKPOINTS[checkpoint] if isinstance(checkpoint, str) else int(checkpoint)
+        number = _CHECKPOINTS[checkpoint] if isinstance(checkpoint, str) else lib.integer("checkpoint", checkpoint, 0, 2**53)
         words, count = lib.texts(settings)
         pointer = ctypes.c_void_p()
-        lib.check(lib.library.cumind_agent_open(os.fsencode(run), number, words, count, ctypes.byref(pointer)))
+        lib.check(lib.library.cumind_agent_open(lib.encode("run", run), number, words, count, ctypes.byref(pointer)))
         self._handle = lib.Handle("agent", pointer)
         self.spec = lib.Spec()
         self.facts = lib.Facts()
@@ -70,7 +71,10 @@ class Agent:
 
     def _rows(self, observation: Any) -> tuple[NDArray[Any], bool]:
         """The observations as rows, and whether it is a single one."""
-        array = np.asarray(observation)
+        try:
+            array = lib.host(observation)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"observation: {error}") from None
         single = array.ndim == len(self.spec.shape)
         count = 1 if single else (array.shape[0] if array.ndim else 0)
         if count < 1:
@@ -83,19 +87,22 @@ class Agent:
         n, actions = len(rows), self.spec.actions
         legal = None
         if mask is not None:
-            if not self.spec.has_mask:
-                raise InputError(f"mask: every action of {self.spec.name.decode()} is always legal")
             legal = lib.as_array("mask", mask, np.uint8, (actions,) if single else (n, actions)).reshape(n, actions)
-        out: dict[str, NDArray[Any]] = {
-            name: np.empty(n if name in ("action", "value", "raw_value") else (n, actions), _TYPES[name]) for name in names
-        }
-        wanted = lib.Analysis(**{name: array.ctypes.data for name, array in out.items()})
+        out, wanted = self._answer(n, names)
         lib.check(
             lib.library.cumind_agent_analyse(
                 self._handle.pointer, n, rows.ctypes.data, lib.address(legal), ctypes.byref(wanted)
             )
         )
         return out, single
+
+    def _answer(self, n: int, names: tuple[str, ...]) -> tuple[dict[str, NDArray[Any]], lib.Analysis]:
+        """Arrays for n rows of an analysis, and where they are."""
+        wide = (n, self.spec.actions)
+        out: dict[str, NDArray[Any]] = {
+            name: np.empty(n if name in ("action", "value", "raw_value") else wide, _TYPES[name]) for name in names
+        }
+        return out, lib.Analysis(**{name: array.ctypes.data for name, array in out.items()})
 
     def _values(self, actions: NDArray[np.int32]) -> NDArray[np.float32]:
         values = np.empty((len(actions), self.spec.action_size), np.float32)
@@ -129,6 +136,25 @@ class Agent:
         out, single = self._search(observation, mask, tuple(_TYPES))
         return Analysis(**{name: array[0] if single else array for name, array in out.items()})
 
+    def environments(self, count: int = 1, seed: int = 0) -> Batch:
+        """Environments of what the agent was trained on, with its settings."""
+        pointer = ctypes.c_void_p()
+        number = lib.integer("count", count, 1, 2**31 - 1)
+        seed = lib.integer("seed", seed, 0, 2**64 - 1)
+        lib.check(lib.library.cumind_agent_open_env(self._handle.pointer, number, seed, ctypes.byref(pointer)))
+        return Batch.of(pointer, number)
+
+    def analyse_env(self, batch: Batch, first: int = 0, n: int | None = None) -> Analysis:
+        """What its search says of environments first .. first+n-1 of a batch (n None: to the last), as they are. Also for
+        agents that search on the true rules of a game (policy alphazero), which need states in place of observations."""
+        first = lib.integer("first", first, 0, batch.count - 1)
+        n = batch.count - first if n is None else lib.integer("n", n, 1, batch.count - first)
+        out, wanted = self._answer(n, tuple(_TYPES))
+        lib.check(
+            lib.library.cumind_agent_analyse_env(self._handle.pointer, batch._handle.pointer, first, n, ctypes.byref(wanted))
+        )
+        return Analysis(**out)
+
     def initial_inference(self, observation: Any) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Representation and prediction: hidden states [n, S], policy logits [n, A], values [n]; no n of a single one."""
         rows, single = self._rows(observation)
@@ -146,8 +172,11 @@ class Agent:
         self, hidden: Any, action: Any
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Dynamics and prediction of hidden states [n, S] and actions [n]: next hidden states, rewards, logits, values."""
-        single = np.ndim(hidden) == 1
-        n = 1 if single else len(hidden)
+        try:
+            shape = lib.host(hidden).shape
+        except (TypeError, ValueError) as error:
+            raise InputError(f"hidden: {error}") from None
+        single, n = len(shape) == 1, shape[0] if len(shape) == 2 else 1
         size = self.facts.hidden_size
         rows = lib.as_array("hidden", hidden, np.float32, (size,) if single else (n, size)).reshape(n, size)
         actions = lib.as_array("action", action, np.int32, () if single else (n,)).reshape(n)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _library as lib
-from .errors import InputError
 
 
 def names() -> list[str]:
@@ -31,25 +30,40 @@ class Batch:
     def __init__(self, name: str, count: int = 1, seed: int = 0, **settings: Any) -> None:
         words, length = lib.texts(settings)
         pointer = ctypes.c_void_p()
-        if not 0 <= seed < 1 << 64:
-            raise InputError(f"seed: {seed} is not in 0 .. 2^64 - 1")
-        lib.check(lib.library.cumind_env_open(str(name).encode(), count, seed, words, length, ctypes.byref(pointer)))
+        number = lib.integer("count", count, 0, 2**31 - 1)
+        seed = lib.integer("seed", seed, 0, 2**64 - 1)
+        lib.check(
+            lib.library.cumind_env_open(lib.encode("name", name), number, seed, words, length, ctypes.byref(pointer))
+        )
+        self._take(pointer, number)
+
+    @classmethod
+    def of(cls, pointer: ctypes.c_void_p, count: int) -> Batch:
+        """Of a handle of the library, which it owns from now on."""
+        batch = cls.__new__(cls)
+        batch._take(pointer, count)
+        return batch
+
+    def _take(self, pointer: ctypes.c_void_p, count: int) -> None:
         self._handle = lib.Handle("env", pointer)
         self.count = count
         self.spec = lib.Spec()
-        lib.library.cumind_env_get_spec(pointer, ctypes.byref(self.spec))
-        arrays, n = lib.library.cumind_env_get_arrays(pointer), count
-        self.observation: NDArray[np.float32] = lib.view(arrays.observation, ctypes.c_float, (n, *self.spec.shape))
+        owner, n = self._handle.pointer, count
+        lib.library.cumind_env_get_spec(owner, ctypes.byref(self.spec))
+        arrays = lib.library.cumind_env_get_arrays(owner)
+        self.observation: NDArray[np.float32] = lib.view(
+            owner, arrays.observation, ctypes.c_float, (n, *self.spec.shape)
+        )
         self.legal: NDArray[np.uint8] | None = None
         if arrays.legal:
-            self.legal = lib.view(arrays.legal, ctypes.c_uint8, (n, self.spec.actions))
-        self.to_play: NDArray[np.int32] = lib.view(arrays.to_play, ctypes.c_int32, (n,))
-        self.reward: NDArray[np.float32] = lib.view(arrays.reward, ctypes.c_float, (n,))
-        self.terminated: NDArray[np.bool_] = lib.view(arrays.terminated, ctypes.c_uint8, (n,)).view(np.bool_)
-        self.truncated: NDArray[np.bool_] = lib.view(arrays.truncated, ctypes.c_uint8, (n,)).view(np.bool_)
+            self.legal = lib.view(owner, arrays.legal, ctypes.c_uint8, (n, self.spec.actions))
+        self.to_play: NDArray[np.int32] = lib.view(owner, arrays.to_play, ctypes.c_int32, (n,))
+        self.reward: NDArray[np.float32] = lib.view(owner, arrays.reward, ctypes.c_float, (n,))
+        self.terminated: NDArray[np.bool_] = lib.view(owner, arrays.terminated, ctypes.c_uint8, (n,)).view(np.bool_)
+        self.truncated: NDArray[np.bool_] = lib.view(owner, arrays.truncated, ctypes.c_uint8, (n,)).view(np.bool_)
 
     def close(self) -> None:
-        """The arrays may not be looked at after that."""
+        """Its memory is freed when the arrays, too, are no longer referred to. A second call does nothing."""
         self._handle.close()
 
     def reset(self, which: Any = None, seeds: Any = None) -> None:
@@ -76,15 +90,17 @@ class Batch:
     def picture(self, index: int = 0) -> str:
         """An environment as lines of text."""
         text = ctypes.create_string_buffer(4096)
-        lib.check(lib.library.cumind_env_picture(self._handle.pointer, index, text, len(text)))
+        lib.check(lib.library.cumind_env_picture(self._handle.pointer, lib.integer("index", index, 0, self.count - 1), text, len(text)))
         return text.value.decode()
 
     def action_name(self, action: int) -> str:
         """ "d4", "left", where the environment has names; else the number."""
         text = ctypes.create_string_buffer(64)
-        lib.check(lib.library.cumind_env_action_name(self._handle.pointer, action, text, len(text)))
+        lib.check(lib.library.cumind_env_action_name(self._handle.pointer, lib.integer("action", action, 0, self.spec.actions - 1), text, len(text)))
         return text.value.decode()
 
     def copy(self, to: int, source: int) -> None:
         """Environment `to` goes on as `source` is; it keeps its own seed."""
-        lib.check(lib.library.cumind_env_copy(self._handle.pointer, to, source))
+        last = self.count - 1
+        at = lib.integer("to", to, 0, last), lib.integer("source", source, 0, last)
+        lib.check(lib.library.cumind_env_copy(self._handle.pointer, *at))

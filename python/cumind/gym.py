@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from . import _library as lib
 from .batch import Batch, names
 from .errors import InputError
 
@@ -30,25 +31,26 @@ def seed_of(seed: int | None) -> int:
 
 
 class Environment(gym.Env[NDArray[np.float32], Any]):
-    """One environment. info has "action_mask" uint8 [A] and "to_play", 0 or 1; the reward is that of the player who acted.
+    """One environment. info has "action_mask" int8 [A], where actions are numbered, and "to_play", 0 or 1; the reward is that of the player who acted.
 
-    An illegal action ends the episode with the lowest reward of a step, and info says "illegal_action". render_mode
+    An illegal action ends the episode with the lowest reward of a step (0 where there is none), and info says
+    "illegal_action". Without a seed every object plays episodes of its own. render_mode
     "ansi" gives the position as text. settings: configuration keys, as max_steps=100.
     """
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}
 
-    def __init__(self, name: str, render_mode: str | None = None, **settings: Any) -> None:
+    def __init__(self, name: str, render_mode: str | None = None, seed: int | None = None, **settings: Any) -> None:
         if render_mode not in (None, "ansi"):
             raise InputError(f'render_mode: "{render_mode}" is neither None nor "ansi"')
         self.render_mode = render_mode
-        self.batch = Batch(name, **settings)
+        self.batch = Batch(name, seed=seed_of(seed), **settings)
         self.observation_space = observation_space(self.batch)  # type: ignore[assignment]
         self.action_space = action_space(self.batch)
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {"to_play": int(self.batch.to_play[0])}
-        if self.batch.legal is not None:
+        if self.batch.legal is not None and not self.batch.spec.action_size:
             info["action_mask"] = self.batch.legal[0].astype(np.int8)
         return info
 
@@ -61,11 +63,12 @@ class Environment(gym.Env[NDArray[np.float32], Any]):
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         batch = self.batch
-        if batch.legal is not None and not batch.spec.action_size and 0 <= int(action) < batch.spec.actions:
-            if not batch.legal[0, int(action)] and batch.legal[0].any():
+        if batch.legal is not None and not batch.spec.action_size:
+            action = lib.integer("action", action.item() if getattr(action, "ndim", 1) == 0 else action, 0, batch.spec.actions - 1)
+            if not batch.legal[0, action] and batch.legal[0].any():
                 low = batch.spec.reward_low if np.isfinite(batch.spec.reward_low) else 0.0
                 return batch.observation[0].copy(), float(low), True, False, {**self._info(), "illegal_action": True}
-        batch.step(np.asarray(action, np.float32)[None] if batch.spec.action_size else [action])
+        batch.step(lib.as_array("action", action, np.float32, (batch.spec.action_size,))[None] if batch.spec.action_size else [action])
         reward, terminated, truncated = float(batch.reward[0]), bool(batch.terminated[0]), bool(batch.truncated[0])
         return batch.observation[0].copy(), reward, terminated, truncated, self._info()
 
@@ -91,6 +94,7 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self._name, self._settings = name, settings
         self.copy = copy
         self.num_envs = num_envs
+        self._every = np.ones(num_envs, np.bool_)  # info is of every environment
         self.single_observation_space = observation_space(self.batch)
         self.single_action_space = action_space(self.batch)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -98,10 +102,10 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
 
     def _infos(self) -> dict[str, Any]:
         batch = self.batch
-        infos: dict[str, Any] = {"to_play": batch.to_play.copy() if self.copy else batch.to_play}
-        if batch.legal is not None:
+        infos: dict[str, Any] = {"to_play": batch.to_play.copy() if self.copy else batch.to_play, "_to_play": self._every}
+        if batch.legal is not None and not batch.spec.action_size:
             mask = batch.legal.view(np.int8)
-            infos["action_mask"] = mask.copy() if self.copy else mask
+            infos["action_mask"], infos["_action_mask"] = mask.copy() if self.copy else mask, self._every
         return infos
 
     def reset(
@@ -111,6 +115,8 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         if isinstance(seed, (int, np.integer)):
             batch.reset(seeds=[int(seed) + i for i in range(self.num_envs)])
         elif seed is not None:
+            if not isinstance(seed, (list, tuple, np.ndarray)):
+                raise InputError(f"seed: {seed!r} is neither a whole number nor a list of them")
             if len(seed) != self.num_envs:
                 raise InputError(f"seed: {len(seed)} of them for {self.num_envs} environments")
             named = np.array([s is not None for s in seed])

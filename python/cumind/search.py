@@ -157,12 +157,12 @@ class _Numpy:
     def __init__(self, make: Callable[[Any], Any] = lambda array: array) -> None:
         self.make = make
 
-    def host(self, array: Any) -> NDArray[Any]:
-        return np.asarray(array)
-
     def pool(self, like: Any, slots: int) -> Any:
         like = np.asarray(like)
         return np.empty((slots, *like.shape[1:]), like.dtype)
+
+    def fits(self, pool: Any, rows: Any) -> bool:
+        return np.can_cast(np.asarray(rows).dtype, pool.dtype, "same_kind")
 
     def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
         pool[slots] = np.asarray(rows)
@@ -179,12 +179,11 @@ class _Torch:
         made = self.torch.from_numpy(np.ascontiguousarray(array))
         return made if self.device.type == "cpu" else made.to(self.device)
 
-    def host(self, array: Any) -> NDArray[Any]:
-        result: NDArray[Any] = array.detach().cpu().numpy()
-        return result
-
     def pool(self, like: Any, slots: int) -> Any:
         return self.torch.empty((slots, *like.shape[1:]), dtype=like.dtype, device=self.device)
+
+    def fits(self, pool: Any, rows: Any) -> bool:
+        return bool(getattr(rows, "dtype", None) == pool.dtype)
 
     def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
         pool.index_copy_(0, self.make(slots).long(), rows.detach())
@@ -194,12 +193,12 @@ class _Torch:
 
 
 def _kind_of(array: Any) -> Any:
-    module = type(array).__module__.split(".")[0]
+    module = lib.library_of(array)
     if module == "torch":
         import torch
 
         return _Torch(torch, array)
-    if module in ("jax", "jaxlib"):
+    if module == "jax":
         import jax.numpy as jnp
 
         return _Numpy(jnp.asarray)
@@ -208,7 +207,7 @@ def _kind_of(array: Any) -> Any:
 
 def _leaves(tree: Any) -> list[Any]:
     if isinstance(tree, dict):
-        return [leaf for key in sorted(tree) for leaf in _leaves(tree[key])]
+        return [leaf for key in sorted(tree, key=repr) for leaf in _leaves(tree[key])]
     if isinstance(tree, (tuple, list)):
         return [leaf for part in tree for leaf in _leaves(part)]
     return [tree]
@@ -217,7 +216,7 @@ def _leaves(tree: Any) -> list[Any]:
 def _like(tree: Any, leaves: Any) -> Any:
     """A nest of the same form, with leaves from an iterator."""
     if isinstance(tree, dict):
-        made = {key: _like(tree[key], leaves) for key in sorted(tree)}
+        made = {key: _like(tree[key], leaves) for key in sorted(tree, key=repr)}
         return {key: made[key] for key in tree}
     if isinstance(tree, (tuple, list)):
         parts = [_like(part, leaves) for part in tree]
@@ -252,10 +251,17 @@ class _States:
         for pool, leaf in zip(self.pools, leaves):
             if tuple(leaf.shape) != (self.batch, *pool.shape[1:]):
                 raise InputError(f"embedding: shape {tuple(leaf.shape)}, but {(self.batch, *pool.shape[1:])} is wanted")
+            if not self.kind.fits(pool, leaf):
+                raise InputError(f"embedding: numbers of type {leaf.dtype}, but the root's are {pool.dtype}")
             self.kind.put(pool, slots, leaf[: len(slots)])
 
 
+_WHOLE = {"num_simulations": 2**16, "max_depth": 2**16, "max_num_considered_actions": 2**16}
+
+
 def _set(options: lib.SearchOptions, name: str, value: Any) -> None:
+    if name in _WHOLE:
+        value = lib.integer(name, value, 0, _WHOLE[name])
     try:
         setattr(options, name, value)
     except TypeError as error:
@@ -294,7 +300,7 @@ def _seeds(rng_key: Any, batch: int) -> NDArray[np.uint64] | None:
 
 
 def _key_data(key: Any) -> Any:
-    if type(key).__module__.split(".")[0] in ("jax", "jaxlib"):
+    if lib.library_of(key) == "jax":
         import jax
 
         if str(key.dtype).startswith("key<"):
@@ -304,14 +310,17 @@ def _key_data(key: Any) -> Any:
 
 class _Search:
     def __init__(self, policy: int, root: RootFnOutput, chance: int, options: dict[str, Any]) -> None:
-        self.kind = _kind_of(_leaves(root.embedding)[0])
-        logits = self.kind.host(root.prior_logits) if hasattr(root.prior_logits, "shape") else np.asarray(root.prior_logits)
+        leaves = _leaves(root.embedding)
+        if not leaves:
+            raise InputError("root.embedding: it has no array")
+        self.kind = _kind_of(leaves[0])
+        logits = _host("root.prior_logits", root.prior_logits)
         if logits.ndim != 2:
             raise InputError(f"root.prior_logits: shape {logits.shape}, but [B, A] is wanted")
         self.batch, self.actions = logits.shape
         self.chance = chance
         self.prior = lib.as_array("root.prior_logits", logits, np.float32, logits.shape)
-        self.value = lib.as_array("root.value", self.kind.host(root.value), np.float32, (self.batch,))
+        self.value = lib.as_array("root.value", root.value, np.float32, (self.batch,))
         self.options = _options(policy, options)
         self.nodes = self.options.num_simulations + 1
         pointer = ctypes.c_void_p()
@@ -329,11 +338,11 @@ class _Search:
         """The search's arrays stay where they are: each is looked at once."""
         found = self.views.get((address, size, ctype))
         if found is None:
-            found = self.views[(address, size, ctype)] = lib.view(address, ctype, (size,))
+            found = self.views[(address, size, ctype)] = lib.view(self.handle, address, ctype, (size,))
         return found
 
     def _write(self, name: str, address: int, value: Any, n: int, row: tuple[int, ...]) -> None:
-        array = self.kind.host(value) if hasattr(value, "shape") else np.asarray(value, np.float32)
+        array = _host(name, value)
         if array.shape != (self.batch, *row):
             raise InputError(f"{name}: shape {array.shape}, but {(self.batch, *row)} is wanted")
         self._view(address, ctypes.c_float, n * (row[0] if row else 1))[:] = array[:n].reshape(-1)
@@ -356,14 +365,14 @@ class _Search:
                 return 0
             except BaseException as error:  # of any kind: it may not pass through the library
                 self.error = error
-                return int(lib.library.cumind_fail(5, f"{type(error).__name__}: {error}".encode()))
+                return int(lib.library.cumind_fail(5, b"its Python raised an exception"))
 
         return lib.MODEL_FUNCTION(call)
 
     def run(self, recurrent: Any, afterstate: Any, invalid: Any, rng_key: Any, noise: Any) -> PolicyOutput:
         shape = (self.batch, self.actions)
-        mask = None if invalid is None else lib.as_array("invalid_actions", _host(invalid), np.uint8, shape)
-        drawn = None if noise is None else lib.as_array("noise", _host(noise), np.float32, shape)
+        mask = None if invalid is None else lib.as_array("invalid_actions", _host("invalid_actions", invalid) != 0, np.uint8, shape)
+        drawn = None if noise is None else lib.as_array("noise", noise, np.float32, shape)
         seeds = _seeds(rng_key, self.batch)
         model = lib.Model(None, self.actions, self.chance, recurrent, afterstate or lib.MODEL_FUNCTION())
         roots = lib.Roots(self.batch, *map(lib.address, (self.prior, self.value, mask, seeds, drawn)))
@@ -387,18 +396,39 @@ class _Search:
             raise
 
 
-def _host(array: Any) -> NDArray[Any]:
-    result: NDArray[Any] = _kind_of(array).host(array) if hasattr(array, "shape") else np.asarray(array)
-    return result
+def _host(name: str, value: Any) -> NDArray[Any]:
+    try:
+        return lib.host(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+class _Keys:
+    """A key for each call of the model, as mctx splits its own; None stays None."""
+
+    def __init__(self, rng_key: Any) -> None:
+        self.key, self.calls = rng_key, 0
+
+    def next(self) -> Any:
+        if self.key is None:
+            return None
+        if lib.library_of(self.key) == "jax":
+            import jax
+
+            self.key, given = jax.random.split(self.key)
+            return given
+        self.calls += 1
+        entropy = [*np.atleast_1d(np.asarray(self.key)).ravel().tolist(), self.calls]
+        return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
 
 
 def _one_function(
     policy: int, root: RootFnOutput, recurrent_fn: Any, params: Any, rng_key: Any, invalid: Any, noise: Any, options: dict[str, Any]
 ) -> PolicyOutput:
-    search = _Search(policy, root, 0, options)
+    search, keys = _Search(policy, root, 0, options), _Keys(rng_key)
 
     def play(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, following = recurrent_fn(params, rng_key, search.kind.make(action.copy()), embedding)
+        out, following = recurrent_fn(params, keys.next(), search.kind.make(action.copy()), embedding)
         return {
             "reward": ("reward", out.reward, 0),
             "discount": ("discount", out.discount, 0),
@@ -485,17 +515,18 @@ def stochastic_muzero_policy(
     """
     options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, dirichlet_alpha=dirichlet_alpha,
                    dirichlet_fraction=dirichlet_fraction, pb_c_init=pb_c_init, pb_c_base=pb_c_base, temperature=temperature)  # fmt: skip
-    search = _Search(STOCHASTIC_MUZERO, root, num_chance_outcomes, options)
+    outcomes = lib.integer("num_chance_outcomes", num_chance_outcomes, 1, 2**16)
+    search, keys = _Search(STOCHASTIC_MUZERO, root, outcomes, options), _Keys(rng_key)
 
     def decide(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, after = decision_recurrent_fn(params, rng_key, search.kind.make(action.copy()), embedding)
+        out, after = decision_recurrent_fn(params, keys.next(), search.kind.make(action.copy()), embedding)
         return {
-            "prior_logits": ("chance_logits", out.chance_logits, num_chance_outcomes),
+            "prior_logits": ("chance_logits", out.chance_logits, outcomes),
             "value": ("afterstate_value", out.afterstate_value, 0),
         }, after
 
     def happen(outcome: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, state = chance_recurrent_fn(params, rng_key, search.kind.make(outcome.copy()), embedding)
+        out, state = chance_recurrent_fn(params, keys.next(), search.kind.make(outcome.copy()), embedding)
         return {
             "reward": ("reward", out.reward, 0),
             "discount": ("discount", out.discount, 0),

@@ -196,7 +196,15 @@ static cm_status check_observation(const float *observation, size_t size, int ro
     return CM_OK;
 }
 
-/* Where every action is always legal, a caller may still rule some out. */
+/* Where every action is always legal, a mask may say so. */
+static cm_status check_needless(const cumind_agent *a, int n, const uint8_t *legal) {
+    const uint8_t *ruled_out = memchr(legal, 0, (size_t)n * (size_t)env_of(a)->spec.actions);
+    if (!ruled_out) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "legal: every action of %s is always legal, but row %d rules out action %d",
+                   env_of(a)->spec.name, (int)((ruled_out - legal) / env_of(a)->spec.actions),
+                   (int)((ruled_out - legal) % env_of(a)->spec.actions));
+}
+
 static cm_status put_mask(cumind_agent *a, int row, int k, const uint8_t *legal) {
     const size_t actions = (size_t)env_of(a)->spec.actions;
     uint8_t *mask = a->legal + (size_t)k * actions;
@@ -221,8 +229,7 @@ static cm_status analyse(cumind_agent *a, int n, const float *observation, const
                        "this agent searches on the true rules of %s: it needs states, not observations; "
                        "use cumind_agent_analyse_env",
                        spec->name);
-    if (legal && !env_of(a)->def->legal)
-        return cm_fail(CM_ERR_INPUT, "legal must be NULL: every action of %s is always legal", spec->name);
+    if (legal && !env_of(a)->def->legal) CM_TRY(check_needless(a, n, legal));
     for (int row = 0; row < n; row++) CM_TRY(check_observation(observation + (size_t)row * size, size, row));
     CM_TRY(need_planner(a, n));
     for (int first = 0; first < n; first += a->rows) {
@@ -243,14 +250,13 @@ cumind_status cumind_agent_analyse(cumind_agent *a, int n, const float *observat
 }
 
 static cm_status place(cumind_agent *a, const cumind_env *env, int instance, int row) {
-    const cumind_env_arrays *arrays = &env->arrays;
     const size_t actions = (size_t)env->env.spec.actions;
-    if (arrays->terminated[instance] | arrays->truncated[instance])
+    if (env->ended[instance])
         return cm_fail(CM_ERR_STATE, "%s: the episode of instance %d has ended: there is nothing to choose",
                        env->env.spec.name, instance);
     cm_vector_env_get(env->vector, instance, a->state);
     cm_planner_place(a->planner, row, &env->env, a->state);
-    if (a->legal) memcpy(a->legal + (size_t)row * actions, arrays->legal + (size_t)instance * actions, actions);
+    if (env->env.def->legal) cm_env_legal(&env->env, a->state, a->legal + (size_t)row * actions);
     return CM_OK;
 }
 

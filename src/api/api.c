@@ -41,10 +41,13 @@ static bool send(void *context, cm_log_level level, const char *line) {
 }
 
 void cumind_log_to(cumind_log_function log, void *context) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
     cm_log_set_hook(NULL, NULL);
     sink.log = log;
     sink.context = context;
     if (log) cm_log_set_hook(send, NULL);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- settings ---- */

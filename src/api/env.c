@@ -31,16 +31,35 @@ static cm_env_rows rows_of(const cumind_env *e) {
     return (cm_env_rows){a->observation, a->legal, a->to_play, a->reward, a->terminated, a->truncated};
 }
 
-/* The environment that the settings describe, none of which is of another section. */
+/* Settings of other sections would have no effect. */
+static cm_status check_section(const char *setting) {
+    const size_t length = strcspn(setting, "=");
+    const char *key = memchr(setting, '.', length) ? strchr(setting, '.') + 1 : setting;
+    const size_t rest = length - (size_t)(key - setting);
+    for (int i = 0; i < cm_env_option_count; i++)
+        if (strlen(cm_env_option_rows[i].key) == rest && strncmp(cm_env_option_rows[i].key, key, rest) == 0)
+            return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "settings: %.100s is no key of the section Environment", setting);
+}
+
+/* The environment that the settings describe. */
 static cm_status describe(const char *name, const char *const *settings, int count, cm_env *out) {
     cm_configuration configuration;
     cm_config *config = NULL;
     CM_TRY(cm_configuration_create(&configuration, &config));
     cm_status status = cm_config_assign(config, "env_name", name, "name");
-    for (int i = 0; i < count && status == CM_OK; i++) status = cm_config_set(config, settings[i]);
+    for (int i = 0; i < count && status == CM_OK; i++) {
+        status = cm_config_set(config, settings[i]);
+        if (status == CM_OK) status = check_section(settings[i]);
+    }
     if (status == CM_OK) status = cm_session_env(&configuration.env, out);
     cm_config_destroy(config);
     return status;
+}
+
+/* After every call that has written the arrays. */
+static void note_ended(cumind_env *e) {
+    for (int i = 0; i < e->instances; i++) e->ended[i] = e->arrays.terminated[i] | e->arrays.truncated[i];
 }
 
 static cm_status build(cumind_env *e, uint64_t seed) {
@@ -52,6 +71,7 @@ static cm_status build(cumind_env *e, uint64_t seed) {
     alloc_arrays(e, &e->arena);
     const cm_env_rows rows = rows_of(e);
     cm_vector_env_show(e->vector, 0, e->instances, &rows);
+    note_ended(e);
     return CM_OK;
 }
 
@@ -147,6 +167,7 @@ static cm_status reset(cumind_env *e, const uint8_t *which, const uint64_t *seed
         } else {
             cm_vector_env_reset(e->vector, i, 1, &rows);
         }
+        e->ended[i] = 0;
     }
     return cm_vector_env_check_begun(e->vector, 0, e->instances);
 }
@@ -163,6 +184,7 @@ static cm_status copy(cumind_env *e, int to, int from) {
     cm_vector_env_copy(e->vector, to, e->vector, from);
     cm_vector_env_show(e->vector, to, 1, &rows);
     e->arrays.reward[to] = e->arrays.reward[from];
+    e->ended[to] = e->ended[from];
     return CM_OK;
 }
 
@@ -201,21 +223,22 @@ static cm_status for_each_range(cumind_env *e, const moves *given, range_functio
 }
 
 /* Nothing moves before all is known to be right. */
-static cm_status step(cumind_env *e, const moves *given) {
+static cm_status step_all(cumind_env *e, const moves *given) {
     const int n = e->instances;
-    bool any = false;
-    for (int i = 0; i < n; i++) {
-        e->ended[i] = e->arrays.terminated[i] | e->arrays.truncated[i];
-        any |= e->ended[i];
-    }
-    if (!any) return step_range(e, 0, n, given);
     const cm_env_rows rows = rows_of(e);
+    if (!memchr(e->ended, 1, (size_t)n)) return step_range(e, 0, n, given);
     CM_TRY(for_each_range(e, given, check_range));
     cm_vector_env_reset_ended(e->vector, 0, n, &rows);
     for (int i = 0; i < n; i++)
         if (e->ended[i]) e->arrays.reward[i] = 0.0f;
     CM_TRY(cm_vector_env_check_begun(e->vector, 0, n));
     return for_each_range(e, given, step_range);
+}
+
+static cm_status step(cumind_env *e, const moves *given) {
+    const cm_status status = step_all(e, given);
+    note_ended(e);
+    return status;
 }
 
 cumind_status cumind_env_step(cumind_env *e, const int32_t *actions) {

@@ -16,7 +16,7 @@ struct cumind_env {
     int instances;
     cm_vector_env *vector; /* owned */
     cumind_env_arrays arrays;
-    uint8_t *ended; /* [n] whose episode had ended before the step */
+    uint8_t *ended; /* [n] whose episode has ended: the arrays above are the caller's to write to */
     void *state;    /* a state block, to look at */
     cm_arena arena; /* of all arrays; owned */
 };

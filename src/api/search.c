@@ -150,6 +150,8 @@ typedef cumind_status model_function(void *context, int n, const int32_t *parent
 static cm_status call(model_function *function, const run_context *run, int n, const int32_t *const slots[3], int width,
                       const cm_model_out *out) {
     cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value};
+    (void)cm_fail(CM_ERR_MODEL,
+                  "it says no reason (cumind_fail)"); /* where it fails and leaves no message of its own */
     const cumind_status status = function(run->model->context, n, slots[0], slots[1], slots[2], &theirs);
     lift(out->prior_logits, (size_t)n * (size_t)width);
     if (status == CUMIND_OK || (status > 0 && status <= CUMIND_ERR_INTERRUPTED)) return (cm_status)status;
@@ -184,8 +186,13 @@ static cm_status check_roots(const cumind_search *s, const cumind_roots *roots) 
     CM_TRY(cm_api_need(roots, "roots"));
     CM_TRY(cm_api_need(roots->prior_logits, "roots.prior_logits"));
     CM_TRY(cm_api_need(roots->value, "roots.value"));
-    if (roots->count >= 1 && roots->count <= s->batch) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "roots.count must be in [1, %d], got %d", s->batch, roots->count);
+    if (roots->count < 1 || roots->count > s->batch)
+        return cm_fail(CM_ERR_INPUT, "roots.count must be in [1, %d], got %d", s->batch, roots->count);
+    for (size_t i = 0; roots->noise && i < (size_t)roots->count * (size_t)s->actions; i++)
+        if (!isfinite(roots->noise[i]))
+            return cm_fail(CM_ERR_INPUT, "roots.noise: number %zu of root %zu is not finite", i % (size_t)s->actions,
+                           i / (size_t)s->actions);
+    return CM_OK;
 }
 
 static cm_status run_search(cumind_search *s, const cumind_model *model, const cumind_roots *roots,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/arena.h"
 #include "core/clock.h"
@@ -132,20 +133,31 @@ cm_status cm_python_host_open(cm_python_host *host, const char *name, double tim
 static cm_python_host process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 
+static pid_t owner; /* a process that it forked has none of its environments, and may not end their processes */
+
 /* Its environments stay: a thread that was left behind may still read them. */
 static void end_process(void) {
+    if (getpid() != owner) return;
     dismiss_all(&process);
     for (int i = 0; i < process.count; i++)
         for (int k = 0; k < CM_PYTHON_WORKERS; k++) cm_worker_stop(process.envs[i]->worker[k]);
     cm_printed_end();
 }
 
-static void register_end(void) { (void)atexit(end_process); }
+static void register_end(void) {
+    owner = getpid();
+    (void)atexit(end_process);
+}
 
 void cm_env_heed(const cm_stop *stop) { cm_worker_heed(stop); }
 
 cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, cm_python_env **python) {
     (void)pthread_once(&registered, register_end);
+    if (getpid() != owner)
+        return cm_fail(CM_ERR_STATE,
+                       "%s: the process that this one was forked from has opened environments in Python; start "
+                       "it again (spawn), or open them here first",
+                       name);
     CM_TRY(cm_python_host_open(&process, name, timeout, python));
     *def = &(*python)->def;
     return CM_OK;

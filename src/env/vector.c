@@ -146,6 +146,7 @@ void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *othe
     vector->random[to] = other->random[from], vector->episodes[to] = other->episodes[from];
     vector->steps[to] = other->steps[from], vector->pending[to] = other->pending[from];
     vector->terminated[to] = other->terminated[from], vector->truncated[to] = other->truncated[from];
+    vector->goes_on[to] = other->goes_on[from];
     put_rules(vector, to, rules);
     refresh_mask(vector, to, rules);
 }

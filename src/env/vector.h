@@ -77,7 +77,7 @@ void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
 void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_t *legal);
 
 /* Instance `to` of a vector goes on as instance `from` of another one of the same environment and options, episode
- * numbers included; it keeps its own seed. */
+ * numbers and the generator of a named seed included; it keeps the seed that it was created with. */
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from);
 
 /* All states as bytes for a checkpoint: at most bytes[cm_vector_env_bytes], of so many instances bytes_of; save returns

@@ -247,6 +247,12 @@ START_TEST(what_an_agent_cannot_do_is_said) {
            "the agent was trained on tictactoe, the environments are catch");
     cumind_env_close(other);
     expect(cumind_agent_analyse(game, 1, numbers, none, &out), CUMIND_ERR_INPUT, "legal: row 0 allows no action");
+    cumind_agent *pole = open_agent("pole");
+    static const uint8_t all[2] = {1, 1}, part[2] = {1, 0};
+    OK(cumind_agent_analyse(pole, 1, numbers, all, &out));
+    expect(cumind_agent_analyse(pole, 1, numbers, part, &out), CUMIND_ERR_INPUT,
+           "every action of CartPole-v1 is always legal, but row 0 rules out action 1");
+    cumind_agent_close(pole);
     bad[5] = NAN;
     expect(cumind_agent_analyse(game, 1, bad, NULL, &out), CUMIND_ERR_INPUT, "number 5 of row 0 is not finite");
     expect(cumind_agent_analyse(game, 0, numbers, NULL, &out), CUMIND_ERR_INPUT, "n must be at least 1, got 0");

@@ -101,6 +101,12 @@ START_TEST(episodes_of_named_seeds_are_those_of_gymnasium) {
         cm_env_observe(&row, state, want);
         ck_assert_mem_eq(want, cumind_env_get_arrays(env).observation + 4 * i, sizeof want);
     }
+    ck_assert_int_eq(cumind_env_copy(env, 1, 0), CUMIND_OK); /* and the generator of the named seed with it */
+    ck_assert_int_eq(cumind_env_reset(env, NULL, NULL), CUMIND_OK);
+    cm_env_reset(&row, state, seeds[0]);
+    cm_env_restart(&row, state);
+    cm_env_observe(&row, state, want);
+    for (int i = 0; i < 2; i++) ck_assert_mem_eq(want, cumind_env_get_arrays(env).observation + 4 * i, sizeof want);
     cumind_env_close(env);
 }
 END_TEST
@@ -144,6 +150,25 @@ START_TEST(an_illegal_action_moves_nothing) {
     ck_assert_mem_eq(seen, a.observation, bytes);
     ck_assert(a.terminated[0]);
     free(seen);
+    cumind_env_close(env);
+}
+END_TEST
+
+START_TEST(what_a_caller_writes_into_the_arrays_changes_no_step) {
+    int32_t actions[2] = {0, 0};
+    open_env("catch", 2, NULL);
+    const cumind_env_arrays a = cumind_env_get_arrays(env);
+    for (int t = 0; t < 3; t++) {
+        memset(a.terminated, 1, 2);
+        memset(a.legal, 0, 6);
+        step(actions);
+        ck_assert(!a.terminated[0] && a.legal[0] == 1);
+    }
+    for (int t = 0; t < 20 && !a.terminated[0]; t++) step(actions);
+    ck_assert(a.terminated[0] && a.reward[0] != 0.0f);
+    memset(a.terminated, 0, 2);
+    step(actions); /* begins again all the same */
+    ck_assert(!a.terminated[0] && a.reward[0] == 0.0f);
     cumind_env_close(env);
 }
 END_TEST
@@ -214,7 +239,7 @@ END_TEST
 
 START_TEST(wrong_arguments_are_named) {
     char text[8];
-    const char *none = NULL, *wrong = "max_stepz=3", *range = "max_steps=-3";
+    const char *none = NULL, *wrong = "max_stepz=3", *range = "max_steps=-3", *elsewhere = "learning_rate=0.1";
     const int32_t actions[1] = {0};
     expect(cumind_env_open(NULL, 1, 0, NULL, 0, &env), CUMIND_ERR_INPUT, "name must not be NULL");
     expect(cumind_env_open("catch", 1, 0, NULL, 0, NULL), CUMIND_ERR_INPUT, "out must not be NULL");
@@ -224,6 +249,8 @@ START_TEST(wrong_arguments_are_named) {
     expect(cumind_env_open("catch", 1, 0, &none, -1, &env), CUMIND_ERR_INPUT, "settings_count must be 0 or more");
     expect(cumind_env_open("catch", 1, 0, &wrong, 1, &env), CUMIND_ERR_INPUT, "max_steps");
     expect(cumind_env_open("catch", 1, 0, &range, 1, &env), CUMIND_ERR_INPUT, "max_steps");
+    expect(cumind_env_open("catch", 1, 0, &elsewhere, 1, &env), CUMIND_ERR_INPUT,
+           "learning_rate=0.1 is no key of the section Environment");
     expect(cumind_env_open("cartpole-v2", 1, 0, NULL, 0, &env), CUMIND_ERR_INPUT, "CartPole");
     expect(cumind_env_open("catch", INT_MAX, 0, NULL, 0, &env), CUMIND_ERR_MEMORY, "catch");
     ck_assert_ptr_null(env);
@@ -267,6 +294,7 @@ int main(void) {
     tcase_add_test(tests, episodes_of_named_seeds_are_those_of_gymnasium);
     tcase_add_test(tests, an_instance_does_not_depend_on_how_many_there_are);
     tcase_add_test(tests, an_illegal_action_moves_nothing);
+    tcase_add_test(tests, what_a_caller_writes_into_the_arrays_changes_no_step);
     tcase_add_test(tests, continuous_tasks_take_values);
     tcase_add_test(tests, a_copy_goes_on_as_the_other);
     tcase_add_test(tests, a_library_is_opened_by_its_path_and_a_text_in_python_is_given_seeds);

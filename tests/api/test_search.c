@@ -219,6 +219,12 @@ static cumind_status fails(void *context, int n, const int32_t *parent, const in
     return cumind_fail(CUMIND_ERR_DEVICE, "the robot is away");
 }
 
+static cumind_status says_nothing(void *context, int n, const int32_t *parent, const int32_t *action,
+                                  const int32_t *child, cumind_model_out *out) {
+    (void)context, (void)n, (void)parent, (void)action, (void)child, (void)out;
+    return CUMIND_ERR_IO;
+}
+
 static cumind_status gives_nan(void *context, int n, const int32_t *parent, const int32_t *action, const int32_t *child,
                                cumind_model_out *out) {
     recurrent(context, n, parent, action, child, out);
@@ -255,6 +261,8 @@ START_TEST(errors_of_a_model_are_those_of_the_search) {
     searching = open_search(CUMIND_MUZERO);
     model.recurrent = fails;
     expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_MODEL, "the robot is away");
+    model.recurrent = says_nothing;
+    expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_MODEL, "it says no reason");
     model.recurrent = gives_nan;
     expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_NOT_FINITE, "root 0");
     model.recurrent = gives_none;
@@ -294,7 +302,12 @@ START_TEST(wrong_arguments_are_named) {
     roots.count = ROOTS + 1;
     expect(cumind_search_run(search, &model, &roots, &result), CUMIND_ERR_INPUT,
            "roots.count must be in [1, 7], got 8");
-    roots.count = ROOTS, roots.value = NULL;
+    float noise[ROOTS * A] = {0.0f};
+    roots.count = ROOTS, roots.noise = noise;
+    noise[7] = __builtin_nanf("");
+    expect(cumind_search_run(search, &model, &roots, &result), CUMIND_ERR_INPUT,
+           "roots.noise: number 2 of root 1 is not finite");
+    roots.noise = NULL, roots.value = NULL;
     expect(cumind_search_run(search, &model, &roots, &result), CUMIND_ERR_INPUT, "roots.value must not be NULL");
     model.num_actions = A + 1;
     expect(cumind_search_run(search, &model, &roots, &result), CUMIND_ERR_INPUT, "the model has 6 actions");

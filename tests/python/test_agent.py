@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
 import gymnasium as gym
@@ -100,6 +102,33 @@ class Agents(unittest.TestCase):
         np.testing.assert_array_equal(one[0], following[1])
         np.testing.assert_array_equal(agent.analyse(observation).raw_value, agent.initial_inference(observation)[2])
 
+    def test_agents_on_the_true_rules_are_asked_of_environments(self):
+        agent = self.load("rules")
+        batch = agent.environments(3, seed=2)
+        analysis = agent.analyse_env(batch)
+        self.assertEqual(analysis.visits.shape, (3, 9))
+        batch.step(analysis.action)
+        self.assertEqual(agent.analyse_env(batch, 1, 1).action.shape, (1,))
+        self.assertTrue(np.all(agent.analyse_env(batch).visits[range(3), analysis.action] == 0))
+
+    def test_a_close_waits_for_the_call_of_another_thread(self):
+        agent, observation = self.load("game"), np.zeros((64, 6, 7, 4), np.float32)
+        caught = []
+
+        def ask():
+            try:
+                while True:
+                    agent.act(observation)
+            except cumind.StateError as error:
+                caught.append(str(error))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.2)
+        agent.close()
+        thread.join()
+        self.assertEqual(caught, ["this agent is closed"])
+
     def test_settings_change_what_the_run_says(self):
         self.assertEqual(self.load("pole", evaluation_simulations=30).facts.simulations, 30)
 
@@ -127,8 +156,12 @@ class Agents(unittest.TestCase):
             (lambda: agent.act(np.zeros(5)), cumind.InputError, r"observation: shape \(5,\)"),
             (lambda: agent.act(np.zeros((0, 4))), cumind.InputError, "observation: shape"),
             (lambda: agent.act(None), cumind.InputError, "observation: "),
+            (lambda: agent.act([[0, 0, 0, 0], [1]]), cumind.InputError, "observation: "),
+            (lambda: agent.recurrent_inference(3, 1), cumind.InputError, "hidden: shape"),
+            (lambda: self.load("pole", checkpoint=2**64 - 3), cumind.InputError, "checkpoint: 18446744073709551613"),
+            (lambda: self.load("pole", checkpoint=None), cumind.InputError, "checkpoint: None is no whole number"),
             (lambda: agent.act(good * np.nan), cumind.InputError, "number 0 of row 0 is not finite"),
-            (lambda: agent.act(good, [1, 1]), cumind.InputError, "mask: every action of CartPole-v1 is always legal"),
+            (lambda: agent.act(good, [1, 0]), cumind.InputError, "every action of CartPole-v1 is always legal, but row 0 rules out action 1"),
             (lambda: agent.predict(good, deterministic=False), cumind.InputError, "deterministic"),
             (lambda: agent.recurrent_inference(np.zeros(31), 0), cumind.InputError, "hidden: shape"),
             (lambda: agent.recurrent_inference(np.zeros(32), 2), cumind.InputError, "action: 2 in row 0"),

@@ -1,5 +1,10 @@
 """Environments in Python: Gymnasium's and PettingZoo's own checkers, and arrays that are what they say."""
 
+import copy
+import os
+import pickle
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -100,11 +105,59 @@ class Environments(unittest.TestCase):
         self.assertEqual(game.rewards, {"player_0": 1.0, "player_1": -1.0})
         self.assertTrue(all(game.terminations.values()))
 
+    def test_environments_without_a_seed_play_different_episodes(self):
+        first = [gym.make("cumind/CartPole-v1").reset()[0].tolist() for _ in range(3)]
+        self.assertEqual(len({tuple(seen) for seen in first}), 3)
+        rows = gym.make_vec("cumind/CartPole-v1", num_envs=3, vectorization_mode="sync").reset()[0]
+        self.assertEqual(len({tuple(seen) for seen in rows}), 3)
+
+    def test_arrays_outlive_their_environments(self):
+        shown = cumind.Batch("CartPole-v1", 50000).observation
+        self.assertTrue(np.all(np.abs(shown) <= 0.05))
+        vector = gym.make_vec("cumind/CartPole-v1", num_envs=50000, copy=False)
+        shown = vector.reset(seed=1)[0]
+        before = shown.copy()
+        vector.close()
+        np.testing.assert_array_equal(shown, before)
+
+    def test_handles_are_not_copied(self):
+        batch = cumind.Batch("catch")
+        for take in (copy.deepcopy, pickle.dumps):
+            with self.subTest(take), self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                take(batch)
+        batch.step([0])
+
+    def test_a_forked_process_leaves_environments_in_python_alone(self):
+        program = """
+import os, sys, cumind
+batch = cumind.Batch("gymnasium:CartPole-v1")
+if os.fork() == 0:
+    sys.exit(0)  # with what is done at exit
+os.wait()
+batch.step([0])
+if os.fork() == 0:
+    try:
+        cumind.Batch("gymnasium:CartPole-v1")
+    except cumind.StateError:
+        os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
+"""
+        path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+        subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PATH": path})
+
     def test_wrong_arguments_are_named(self):
         for call, text in (
             (lambda: cumind.Batch("conect4"), "connect4"),
             (lambda: cumind.Batch("catch", count=0), "instances must be at least 1"),
             (lambda: cumind.Batch("catch", seed=-1), "seed: -1"),
+            (lambda: cumind.Batch("catch", seed="x"), "seed: 'x' is no whole number"),
+            (lambda: cumind.Batch("catch", count=2**32 + 1), "count: 4294967297 is not in"),
+            (lambda: cumind.Batch("catch").copy(2**32, 0), "to: 4294967296 is not in 0 .. 0"),
+            (lambda: cumind.Batch("catch", learning_rate=1), "no key of the section Environment"),
+            (lambda: cumind.Batch("catch\0"), "name: it holds a NUL"),
+            (lambda: gym.make("cumind/catch").unwrapped.step("a"), "action: 'a' is no whole number"),
+            (lambda: gym.make_vec("cumind/catch", num_envs=2).reset(seed=1.5), "seed: 1.5 is neither"),
             (lambda: cumind.Batch("catch", max_stepz=1), "max_steps"),
             (lambda: cumind.Batch("catch").step([0, 1]), r"actions: shape \(2,\)"),
             (lambda: cumind.Batch("catch").step([0.5]), "actions: "),

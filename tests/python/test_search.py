@@ -157,6 +157,30 @@ class Models(unittest.TestCase):
         np.testing.assert_array_equal(weights[0], weights[1])
         self.assertFalse(np.array_equal(weights[0], weights[2]))
 
+    def test_every_call_of_the_model_has_a_key_of_its_own(self):
+        for key in (5, None):
+            seen = []
+
+            def model(params, rng_key, action, embedding):
+                seen.append(rng_key)
+                return self.model(params, rng_key, action, embedding)
+
+            muzero_policy(self.root, model, 6, rng_key=key)
+            self.assertEqual(len(set(seen)), 1 if key is None else 6)
+
+    def test_arrays_of_other_libraries_and_types_are_taken_where_nothing_is_lost(self):
+        out = muzero_policy(self.root._replace(value=[0, 0], prior_logits=np.zeros((2, 3), np.float64)), self.model, 4)
+        self.assertEqual(out.action_weights.dtype, np.float32)
+
+        def model(params, rng_key, action, embedding):
+            out, following = self.model(params, rng_key, action, embedding)
+            return out, following + 0.5
+
+        with self.assertRaisesRegex(cumind.InputError, "embedding: numbers of type float64, but the root's are int64"):
+            muzero_policy(self.root._replace(embedding=np.zeros((2, 1), np.int64)), model, 4)
+        with self.assertRaisesRegex(cumind.InputError, "root.embedding: it has no array"):
+            muzero_policy(self.root._replace(embedding=()), model, 4)
+
     def test_invalid_actions_are_not_played(self):
         out = gumbel_muzero_policy(self.root, self.model, 16, invalid_actions=[[0, 0, 1], [0, 1, 0]], rng_key=3)
         self.assertNotEqual(out.action[0], 2)
@@ -232,6 +256,9 @@ class Models(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
         for change, text in (
             (dict(num_simulations=-1), "num_simulations"),
+            (dict(num_simulations=2**32 + 3), "num_simulations: 4294967299 is not in"),
+            (dict(num_simulations=2.5), "num_simulations: 2.5 is no whole number"),
+            (dict(noise=np.full((2, 3), np.nan)), "roots.noise: number 0 of root 0 is not finite"),
             (dict(qtransform="best"), "qtransform: 'best' is none of"),
             (dict(invalid_actions=[[1, 0, 0]]), "invalid_actions: shape"),
             (dict(noise=np.zeros((2, 2))), "noise: shape"),
