@@ -60,7 +60,7 @@ static void expect(cumind_status got, cumind_status want, const char *text) {
 
 /* Of the position after one move in cell i. */
 static const cm_json *answer_of(cm_json_doc **doc, const char *run, int i) {
-    char line[256], input[8];
+    char line[256], input[16];
     snprintf(line, sizeof line, "search --positions - --json --checkpoint best --run %s", run);
     snprintf(input, sizeof input, "%d\n", i);
     cm_program_run_with(cm_test_folder, line, input, &result);
