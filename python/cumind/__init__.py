@@ -9,7 +9,7 @@ Arrays are NumPy's. Every error is a cumind.Error whose text says what is wrong,
 
 from __future__ import annotations
 
-from . import _library, search
+from . import _native, search
 from .agent import Agent, Analysis, load
 from .batch import Batch, names
 from .errors import (
@@ -25,7 +25,7 @@ from .errors import (
     StateError,
 )
 
-__version__: str = _library.library.cumind_version().decode()
+__version__: str = _native.native.cumind_version().decode()
 
 try:
     from .gym import register as _register

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _library as lib
+from . import _native as lib
 from .batch import Batch
 from .errors import InputError
 
@@ -49,12 +49,12 @@ class Agent:
         number = _CHECKPOINTS[checkpoint] if isinstance(checkpoint, str) else lib.integer("checkpoint", checkpoint, 0, 2**53)
         words, count = lib.texts(settings)
         pointer = ctypes.c_void_p()
-        lib.check(lib.library.cumind_agent_open(lib.encode("run", run), number, words, count, ctypes.byref(pointer)))
+        lib.check(lib.native.cumind_agent_open(lib.encode("run", run), number, words, count, ctypes.byref(pointer)))
         self._handle = lib.Handle("agent", pointer)
         self.spec = lib.Spec()
         self.facts = lib.Facts()
-        lib.library.cumind_agent_get_spec(pointer, ctypes.byref(self.spec))
-        lib.library.cumind_agent_get_facts(pointer, ctypes.byref(self.facts))
+        lib.native.cumind_agent_get_spec(pointer, ctypes.byref(self.spec))
+        lib.native.cumind_agent_get_facts(pointer, ctypes.byref(self.facts))
 
     def close(self) -> None:
         """Frees its memory; the agent is of no use after that. A second call does nothing."""
@@ -90,7 +90,7 @@ class Agent:
             legal = lib.as_array("mask", mask, np.uint8, (actions,) if single else (n, actions)).reshape(n, actions)
         out, wanted = self._answer(n, names)
         lib.check(
-            lib.library.cumind_agent_analyse(
+            lib.native.cumind_agent_analyse(
                 self._handle.pointer, n, rows.ctypes.data, lib.address(legal), ctypes.byref(wanted)
             )
         )
@@ -107,7 +107,7 @@ class Agent:
     def _values(self, actions: NDArray[np.int32]) -> NDArray[np.float32]:
         values = np.empty((len(actions), self.spec.action_size), np.float32)
         for row, action in zip(values, actions):
-            lib.check(lib.library.cumind_agent_values(self._handle.pointer, int(action), row.ctypes.data))
+            lib.check(lib.native.cumind_agent_values(self._handle.pointer, int(action), row.ctypes.data))
         return values
 
     def act(self, observation: Any, mask: Any = None) -> Any:
@@ -141,7 +141,7 @@ class Agent:
         pointer = ctypes.c_void_p()
         number = lib.integer("count", count, 1, 2**31 - 1)
         seed = lib.integer("seed", seed, 0, 2**64 - 1)
-        lib.check(lib.library.cumind_agent_open_env(self._handle.pointer, number, seed, ctypes.byref(pointer)))
+        lib.check(lib.native.cumind_agent_open_env(self._handle.pointer, number, seed, ctypes.byref(pointer)))
         return Batch.of(pointer, number)
 
     def analyse_env(self, batch: Batch, first: int = 0, n: int | None = None) -> Analysis:
@@ -151,7 +151,7 @@ class Agent:
         n = batch.count - first if n is None else lib.integer("n", n, 1, batch.count - first)
         out, wanted = self._answer(n, tuple(_TYPES))
         lib.check(
-            lib.library.cumind_agent_analyse_env(self._handle.pointer, batch._handle.pointer, first, n, ctypes.byref(wanted))
+            lib.native.cumind_agent_analyse_env(self._handle.pointer, batch._handle.pointer, first, n, ctypes.byref(wanted))
         )
         return Analysis(**out)
 
@@ -162,7 +162,7 @@ class Agent:
         hidden = np.empty((n, self.facts.hidden_size), np.float32)
         logits, value = np.empty((n, self.spec.actions), np.float32), np.empty(n, np.float32)
         lib.check(
-            lib.library.cumind_agent_initial_inference(
+            lib.native.cumind_agent_initial_inference(
                 self._handle.pointer, n, rows.ctypes.data, hidden.ctypes.data, logits.ctypes.data, value.ctypes.data
             )
         )
@@ -183,7 +183,7 @@ class Agent:
         following, reward = np.empty((n, size), np.float32), np.empty(n, np.float32)
         logits, value = np.empty((n, self.spec.actions), np.float32), np.empty(n, np.float32)
         lib.check(
-            lib.library.cumind_agent_recurrent_inference(
+            lib.native.cumind_agent_recurrent_inference(
                 self._handle.pointer, n, *(array.ctypes.data for array in (rows, actions, following, reward, logits, value))
             )
         )

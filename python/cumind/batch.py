@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _library as lib
+from . import _native as lib
 
 
 def names() -> list[str]:
     """The environments of the registry: "CartPole-v1", "connect4" ..."""
     found: list[str] = []
-    while name := lib.library.cumind_env_name(len(found)):
+    while name := lib.native.cumind_env_name(len(found)):
         found.append(name.decode())
     return found
 
@@ -33,7 +33,7 @@ class Batch:
         number = lib.integer("count", count, 0, 2**31 - 1)
         seed = lib.integer("seed", seed, 0, 2**64 - 1)
         lib.check(
-            lib.library.cumind_env_open(lib.encode("name", name), number, seed, words, length, ctypes.byref(pointer))
+            lib.native.cumind_env_open(lib.encode("name", name), number, seed, words, length, ctypes.byref(pointer))
         )
         self._take(pointer, number)
 
@@ -49,8 +49,8 @@ class Batch:
         self.count = count
         self.spec = lib.Spec()
         owner, n = self._handle.pointer, count
-        lib.library.cumind_env_get_spec(owner, ctypes.byref(self.spec))
-        arrays = lib.library.cumind_env_get_arrays(owner)
+        lib.native.cumind_env_get_spec(owner, ctypes.byref(self.spec))
+        arrays = lib.native.cumind_env_get_arrays(owner)
         self.observation: NDArray[np.float32] = lib.view(
             owner, arrays.observation, ctypes.c_float, (n, *self.spec.shape)
         )
@@ -70,37 +70,37 @@ class Batch:
         """New episodes of those of which=[n] (None: all), of named seeds [n] as Gymnasium's reset(seed=...) has them."""
         chosen = None if which is None else lib.as_array("which", which, np.uint8, (self.count,))
         named = None if seeds is None else lib.as_array("seeds", seeds, np.uint64, (self.count,))
-        lib.check(lib.library.cumind_env_reset(self._handle.pointer, lib.address(chosen), lib.address(named)))
+        lib.check(lib.native.cumind_env_reset(self._handle.pointer, lib.address(chosen), lib.address(named)))
 
     def step(self, actions: Any) -> None:
         """One step of each: actions int [n], or of a continuous task values [n, D]. Where an episode has ended the next
         one begins instead, with reward 0."""
         if self.spec.action_size:
             values = lib.as_array("actions", actions, np.float32, (self.count, self.spec.action_size))
-            lib.check(lib.library.cumind_env_step_values(self._handle.pointer, values.ctypes.data))
+            lib.check(lib.native.cumind_env_step_values(self._handle.pointer, values.ctypes.data))
             return
         if type(actions) is not np.ndarray or actions.dtype != np.int32 or actions.shape != (self.count,):
             actions = lib.as_array("actions", actions, np.int32, (self.count,))
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
-        status = lib.library.cumind_env_step(self._handle.pointer, actions.ctypes.data)
+        status = lib.native.cumind_env_step(self._handle.pointer, actions.ctypes.data)
         if status:
             lib.check(status)
 
     def picture(self, index: int = 0) -> str:
         """An environment as lines of text."""
         text = ctypes.create_string_buffer(4096)
-        lib.check(lib.library.cumind_env_picture(self._handle.pointer, lib.integer("index", index, 0, self.count - 1), text, len(text)))
+        lib.check(lib.native.cumind_env_picture(self._handle.pointer, lib.integer("index", index, 0, self.count - 1), text, len(text)))
         return text.value.decode()
 
     def action_name(self, action: int) -> str:
         """ "d4", "left", where the environment has names; else the number."""
         text = ctypes.create_string_buffer(64)
-        lib.check(lib.library.cumind_env_action_name(self._handle.pointer, lib.integer("action", action, 0, self.spec.actions - 1), text, len(text)))
+        lib.check(lib.native.cumind_env_action_name(self._handle.pointer, lib.integer("action", action, 0, self.spec.actions - 1), text, len(text)))
         return text.value.decode()
 
     def copy(self, to: int, source: int) -> None:
         """Environment `to` goes on as `source` is; it keeps its own seed."""
         last = self.count - 1
         at = lib.integer("to", to, 0, last), lib.integer("source", source, 0, last)
-        lib.check(lib.library.cumind_env_copy(self._handle.pointer, *at))
+        lib.check(lib.native.cumind_env_copy(self._handle.pointer, *at))

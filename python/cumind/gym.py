@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from . import _library as lib
+from . import _native as lib
 from .batch import Batch, names
 from .errors import InputError
 

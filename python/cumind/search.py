@@ -20,7 +20,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _library as lib
+from . import _native as lib
 from .errors import InputError
 
 MUZERO, GUMBEL_MUZERO, STOCHASTIC_MUZERO = range(3)
@@ -129,7 +129,7 @@ class Tree:
         arrays["node_values"] = np.empty(self._shape, np.float32)
         arrays["children_index"] = np.empty((*self._shape, self._columns), np.int32)
         rows = lib.Trees(*(array.ctypes.data for array in arrays.values()))
-        lib.check(lib.library.cumind_search_get_trees(self._handle.pointer, ctypes.byref(rows)))
+        lib.check(lib.native.cumind_search_get_trees(self._handle.pointer, ctypes.byref(rows)))
         self._handle.close()
         self.__dict__.update(arrays)
         return arrays[name]
@@ -193,7 +193,7 @@ class _Torch:
 
 
 def _kind_of(array: Any) -> Any:
-    module = lib.library_of(array)
+    module = lib.origin_of(array)
     if module == "torch":
         import torch
 
@@ -269,7 +269,7 @@ def _set(options: lib.SearchOptions, name: str, value: Any) -> None:
 
 
 def _options(policy: int, given: dict[str, Any]) -> lib.SearchOptions:
-    options = lib.library.cumind_search_defaults(policy)
+    options = lib.native.cumind_search_defaults(policy)
     for name, value in given.items():
         if value is None:
             continue
@@ -300,7 +300,7 @@ def _seeds(rng_key: Any, batch: int) -> NDArray[np.uint64] | None:
 
 
 def _key_data(key: Any) -> Any:
-    if lib.library_of(key) == "jax":
+    if lib.origin_of(key) == "jax":
         import jax
 
         if str(key.dtype).startswith("key<"):
@@ -325,7 +325,7 @@ class _Search:
         self.nodes = self.options.num_simulations + 1
         pointer = ctypes.c_void_p()
         lib.check(
-            lib.library.cumind_search_open(
+            lib.native.cumind_search_open(
                 ctypes.byref(self.options), self.batch, self.actions, chance, ctypes.byref(pointer)
             )
         )
@@ -365,7 +365,7 @@ class _Search:
                 return 0
             except BaseException as error:  # of any kind: it may not pass through the library
                 self.error = error
-                return int(lib.library.cumind_fail(5, b"its Python raised an exception"))
+                return int(lib.native.cumind_fail(5, b"its Python raised an exception"))
 
         return lib.MODEL_FUNCTION(call)
 
@@ -381,7 +381,7 @@ class _Search:
         visits = np.empty(shape, np.int32)
         result = lib.SearchResult(*(array.ctypes.data for array in (action, weights, visits, q, value)))
         try:
-            status = lib.library.cumind_search_run(
+            status = lib.native.cumind_search_run(
                 self.handle.pointer, ctypes.byref(model), ctypes.byref(roots), ctypes.byref(result)
             )
             if self.error is not None:
@@ -412,7 +412,7 @@ class _Keys:
     def next(self) -> Any:
         if self.key is None:
             return None
-        if lib.library_of(self.key) == "jax":
+        if lib.origin_of(self.key) == "jax":
             import jax
 
             self.key, given = jax.random.split(self.key)

@@ -172,7 +172,7 @@ def _open() -> ctypes.CDLL:
     raise ImportError("the library of cumind is not found: build it with `make`, or name it by CUMIND_LIBRARY: " + "; ".join(tried))
 
 
-library = _open()
+native = _open()
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_version": (c_char_p, []),
@@ -206,14 +206,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_search_get_trees": (c_int, [c_void_p, POINTER(Trees)]),
 }
 for _name, (_result, _arguments) in _SIGNATURES.items():
-    _function = getattr(library, _name)
+    _function = getattr(native, _name)
     _function.restype, _function.argtypes = _result, _arguments
 
 
 def check(status: int) -> None:
     """Raises the exception of a status that is no CUMIND_OK."""
     if status:
-        raise BY_STATUS[status if status < len(BY_STATUS) else 0](library.cumind_error_message().decode())
+        raise BY_STATUS[status if status < len(BY_STATUS) else 0](native.cumind_error_message().decode())
 
 
 def texts(settings: dict[str, Any]) -> tuple[Any, int]:
@@ -244,7 +244,7 @@ class _Owner:
 
     def __init__(self, kind: str, pointer: int | None) -> None:
         self._as_parameter_ = pointer
-        self._free = getattr(library, f"cumind_{kind}_close")
+        self._free = getattr(native, f"cumind_{kind}_close")
 
     def __del__(self) -> None:
         self._free(self._as_parameter_)
@@ -292,14 +292,14 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
-def library_of(array: Any) -> str:
+def origin_of(array: Any) -> str:
     """"numpy", "torch", "jax": whose array it is."""
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(type(array).__module__.split(".")[0], "numpy")
 
 
 def host(value: Any) -> NDArray[Any]:
     """As an array of NumPy: where it is, if it is on the host."""
-    if library_of(value) == "torch":
+    if origin_of(value) == "torch":
         value = value.detach().cpu()
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
         value = value.numpy()
@@ -331,4 +331,4 @@ def address(array: NDArray[Any] | None) -> int | None:
     return None if array is None else array.ctypes.data
 
 
-__all__ = ["library", "check", "texts", "Handle", "view", "as_array", "integer", "host", "library_of", "address", "c_uint8"]
+__all__ = ["native", "check", "texts", "Handle", "view", "as_array", "integer", "host", "origin_of", "address", "c_uint8"]
