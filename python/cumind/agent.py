@@ -77,7 +77,7 @@ class Agent:
             raise InputError(f"observation: {error}") from None
         single = array.ndim == len(self.spec.shape)
         count = 1 if single else (array.shape[0] if array.ndim else 0)
-        if count < 1:
+        if array.ndim != len(self.spec.shape) + (not single) or count < 1 or array.shape[array.ndim - len(self.spec.shape) :] != self.spec.shape:
             raise InputError(f"observation: shape {array.shape}, but {self.spec.shape} or rows of it are wanted")
         wanted = self.spec.shape if single else (count, *self.spec.shape)
         return lib.as_array("observation", array, np.float32, wanted).reshape(count, -1), single

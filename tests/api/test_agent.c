@@ -24,8 +24,8 @@ static void begin_all(void) {
         "pole --config default --set env_name=CartPole-v1 --set evaluation_simulations=9",
         "swing --config default --set env_name=Pendulum-v1 --set max_steps=40 --set evaluation_simulations=9",
         "tiles --config default --set env_name=2048 --set policy=stochastic_muzero",
-        "glides --config default --set env_name=glide2 --set action_bins=5 --set policy_distribution=per_number "
-        "--set num_sampled_actions=6 --set max_steps=30"};
+        ("glides --config default --set env_name=glide2 --set action_bins=5 --set policy_distribution=per_number "
+         "--set num_sampled_actions=6 --set max_steps=30")};
     cm_test_folder_make();
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         char line[512];
