@@ -11,7 +11,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ATOMS, HEAD, LOW, HIGH = 21, 64, -10.0, 10.0
+from torch_losses import Support, cross_entropy, halve_gradient, two_hot
+
+HEAD, SUPPORT = 64, Support(-10.0, 10.0, 21, True)
 
 
 def two_layers(inputs, hidden, outputs):
@@ -25,34 +27,23 @@ class Network(nn.Module):
         self.representation = two_layers(observation, hidden, hidden)
         self.transition = two_layers(hidden + actions, hidden, hidden)
         self.policy = two_layers(hidden, HEAD, actions)
-        self.value = two_layers(hidden, HEAD, ATOMS)
-        self.reward = two_layers(hidden, HEAD, ATOMS)
+        self.value = two_layers(hidden, HEAD, SUPPORT.size)
+        self.reward = two_layers(hidden, HEAD, SUPPORT.size)
 
     def forward(self, batch, unroll):
         """The loss of one batch: mean over the rows, unroll terms divided by K, hidden gradient halved at each step."""
         state = self.representation(batch["observation"])
-        total = cross_entropy(self.value(state), two_hot(batch["value"][:, 0]))
+        total = cross_entropy(self.value(state), two_hot(batch["value"][:, 0], SUPPORT))
         total = total + cross_entropy(self.policy(state), batch["policy"][:, 0])
         for k in range(unroll):
             coded = torch.cat([state, F.one_hot(batch["actions"][:, k], self.actions).to(state.dtype)], dim=-1)
             state = self.transition(coded)
-            state = 0.5 * state + 0.5 * state.detach()
-            step = cross_entropy(self.value(state), two_hot(batch["value"][:, k + 1]))
+            state = halve_gradient(state)
+            step = cross_entropy(self.value(state), two_hot(batch["value"][:, k + 1], SUPPORT))
             step = step + cross_entropy(self.policy(state), batch["policy"][:, k + 1])
-            step = step + cross_entropy(self.reward(state), two_hot(batch["reward"][:, k]))
+            step = step + cross_entropy(self.reward(state), two_hot(batch["reward"][:, k], SUPPORT))
             total = total + step / unroll
         return (batch["weights"] * total).mean()
-
-
-def cross_entropy(logits, target):
-    return -(target * F.log_softmax(logits.float(), dim=-1)).sum(dim=-1)
-
-
-def two_hot(x):
-    """Projects h(x) = sign(x)(sqrt(|x| + 1) - 1) + 0.001 x on the atoms."""
-    y = (torch.sign(x) * (torch.sqrt(x.abs() + 1) - 1) + 0.001 * x).clamp(LOW, HIGH) - LOW
-    atoms = torch.arange(ATOMS, dtype=torch.float32, device=x.device)
-    return (1 - (y.unsqueeze(-1) - atoms).abs()).clamp(min=0)
 
 
 def random_batch(args):
