@@ -212,6 +212,69 @@ CUMIND_API cumind_status cumind_agent_recurrent_inference(cumind_agent *agent, i
                                                           const int32_t *action, float *next_hidden, float *reward,
                                                           float *logits, float *value);
 
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+/* What an iteration was. Numbers that it does not have are NaN. */
+typedef struct cumind_iteration {
+    int64_t iteration, env_steps, updates, episodes; /* since the start of the run                               */
+    double share;                                    /* of the run that is done, in [0, 1]; 0: it has no end      */
+    double seconds;                                  /* of the run                                               */
+    double env_steps_per_second, updates_per_second; /* of this iteration                                        */
+    double mean_return, mean_length;                 /* of the last 32 episodes that ended                       */
+    double total_loss;                               /* mean of the updates                                      */
+    double eval_return;                              /* of the evaluation after it                               */
+    const char *metrics;                             /* all its numbers, as metrics.jsonl has them: a JSON object;
+                                                        valid during the call                                    */
+} cumind_iteration;
+
+/* What to train. Members that are 0 or NULL are not given. */
+typedef struct cumind_training {
+    const char *configuration; /* the name of a recipe ("connect4_muzero"), a path (with / in it or .json after it), or
+                                  JSON that begins with {. NULL: the recipe of the environment that settings name
+                                  (env_name=connect4) or, where it has none, defaults that some steps in it choose   */
+    const char *run;           /* folder of the new run; NULL: a new name below checkpoint_root_dir                  */
+    const char *init_from;     /* a run whose weights the new run starts from                                        */
+    const char *replay_from;   /* a run whose games the new run starts with                                          */
+    const char *resume;        /* a run to go on with in place of a new one, without any of the four above           */
+    int64_t checkpoint;        /* resuming: from which, a number of updates or CUMIND_BEST; 0: the latest            */
+    bool overwrite;            /* with `checkpoint`: those after it, and their metrics, are given up                 */
+    bool drop_damaged;         /* resuming: go on without what is damaged, and warn of what that was                 */
+    /* Called after every iteration, on the thread of cumind_train. May call the library, but not cumind_train. Not 0:
+     * the run is saved and ends. NULL: nothing is called. */
+    int (*iteration)(void *context, const cumind_iteration *seen);
+    void *context;
+} cumind_training;
+
+typedef enum cumind_train_end {
+    CUMIND_STOPPED, /* asked to stop: saved, and goes on with `resume`  */
+    CUMIND_LIMIT,   /* a limit was met: env_steps, updates, time_limit  */
+    CUMIND_GOAL     /* an evaluation has reached the goal               */
+} cumind_train_end;
+
+typedef struct cumind_train_result {
+    cumind_train_end end;
+    char run[4096]; /* its folder, for cumind_agent_open */
+    int64_t iterations, env_steps, updates, episodes;
+    double seconds;
+    int evaluation_episodes; /* of the evaluation that it ended with, on seeds of its own; 0: there was none */
+    double evaluation_mean, evaluation_low, evaluation_high; /* mean return and its 95 % interval          */
+} cumind_train_result;
+
+/* Trains until the first limit is met or, with stop_at_goal, the goal is reached; saves checkpoints on the way and at
+ * the end. What a run computes depends on configuration and seed alone. Settings: any key, later than the
+ * configuration; of a run that goes on those that may change. No signal is handled: a program that wants ctrl-C to
+ * save calls cumind_train_stop in its handler. One training at a time in a process. An environment whose call does not
+ * come back after a stop stays behind with its thread. *out is written where CUMIND_OK is returned; NULL is allowed.
+ * Errors: CUMIND_ERR_INPUT, CUMIND_ERR_IO, CUMIND_ERR_MEMORY, CUMIND_ERR_DEVICE, CUMIND_ERR_ABSENT, CUMIND_ERR_STATE
+ * (another training goes on here, or another process trains this run); CUMIND_ERR_INTERRUPTED: stopped before it
+ * began, its folder is gone again. After any other error the last checkpoint is as it was. */
+CUMIND_API cumind_status cumind_train(const cumind_training *training, const char *const *settings, int settings_count,
+                                      cumind_train_result *out);
+
+/* Asks the training of this process to save and to end: within two seconds, in the midst of an iteration too, which the
+ * run that goes on ends to the same bits. From any thread and from signal handlers. Nothing where none goes on. */
+CUMIND_API void cumind_train_stop(void);
+
 /* ---- search over a model of one's own ---------------------------------------------------------------------------- */
 
 /* A search of B roots with N simulations each, which calls the model once per simulation for all roots. Source of the

@@ -64,7 +64,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	$(Q)$(CC) $(ALL_CFLAGS) $(EXTRA_FLAGS) $(call SIMD_FLAGS,$<) -MMD -MP -c $< -o $@
 
 $(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/serve.py
-$(BUILD)/src/cli/recipe.o: $(wildcard configs/*.json)
+$(BUILD)/src/run/recipe.o: $(wildcard configs/*.json)
 
 $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
 	$(call say,AR,$@)

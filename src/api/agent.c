@@ -25,7 +25,7 @@ struct cumind_agent {
 static cm_status open_loaded(const char *run, int64_t checkpoint, const char *const *settings, int count,
                              cm_loaded *out) {
     cm_configuration configuration;
-    CM_TRY(cm_run_configuration(run, settings, count, &configuration, &out->config));
+    CM_TRY(cm_api_configure((cm_sources){.run = run}, settings, count, &configuration, &out->config));
     return cm_loaded_fill(&configuration, run, checkpoint, out);
 }
 
@@ -33,7 +33,7 @@ static cm_status open_agent(const char *run, int64_t checkpoint, const char *con
                             cumind_agent **out) {
     CM_TRY(cm_api_need(out, "out"));
     *out = NULL;
-    CM_TRY(cm_api_need(run, "run"));
+    CM_TRY(cm_api_check_folder(run, "run"));
     CM_TRY(cm_api_check_settings(settings, count));
     if (checkpoint < CUMIND_PREFERRED)
         return cm_fail(CM_ERR_INPUT,

@@ -2,8 +2,11 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "env/trust.h"
 
@@ -34,20 +37,27 @@ static struct {
     void *context;
 } sink;
 
+/* Without a function of the caller nothing but warnings and errors is printed. */
 static bool send(void *context, cm_log_level level, const char *line) {
     (void)context;
+    if (!sink.log) return level < CM_WARNING;
     sink.log(sink.context, (cumind_log_level)level, line);
     return true;
 }
 
+static void hook(void) { cm_log_set_hook(send, NULL); }
+
+void cm_api_begin_logging(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, hook);
+}
+
 void cumind_log_to(cumind_log_function log, void *context) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    cm_log_set_hook(NULL, NULL);
+    cm_api_begin_logging();
+    cm_log_hold();
     sink.log = log;
     sink.context = context;
-    if (log) cm_log_set_hook(send, NULL);
-    pthread_mutex_unlock(&lock);
+    cm_log_release();
 }
 
 /* ---- settings ---- */
@@ -58,6 +68,34 @@ cm_status cm_api_check_settings(const char *const *settings, int count) {
     for (int i = 0; i < count; i++)
         if (!settings[i]) return cm_fail(CM_ERR_INPUT, "settings[%d] must not be NULL", i);
     return CM_OK;
+}
+
+cm_status cm_api_check_folder(const char *path, const char *name) {
+    CM_TRY(cm_api_need(path, name));
+    return cm_file_exists(path) ? CM_OK : cm_fail(CM_ERR_IO, "%s: there is no such folder", path);
+}
+
+static cm_status resolve(cm_sources *sources, const char *const *settings, int count, cm_configuration *configuration,
+                         cm_config **config) {
+    cm_given *given;
+    CM_TRY(cm_alloc(&given, (size_t)count + 1, sizeof *given, "settings"));
+    for (int i = 0; i < count; i++) given[i] = (cm_given){.value = settings[i], .origin = "settings"};
+    sources->given = given;
+    sources->given_count = count;
+    const cm_status status = cm_run_resolve(sources, configuration, config);
+    free(given);
+    return status;
+}
+
+cm_status cm_api_configure(cm_sources sources, const char *const *settings, int count, cm_configuration *configuration,
+                           cm_config **config) {
+    CM_TRY(resolve(&sources, settings, count, configuration, config));
+    if (!sources.run) cm_configuration_prefer_time(*config, configuration);
+    const cm_status status = cm_configuration_finish(*config, configuration);
+    if (status == CM_OK) return CM_OK;
+    cm_config_destroy(*config);
+    *config = NULL;
+    return status;
 }
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;

@@ -7,7 +7,7 @@
 #include <cumind.h>
 
 #include "env/env.h"
-#include "run/configuration.h"
+#include "run/resolve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,17 @@ static inline cm_status cm_api_need(const void *pointer, const char *name) {
 
 /* The user's settings, each not NULL. Errors: CM_ERR_INPUT. */
 cm_status cm_api_check_settings(const char *const *settings, int count) CM_MUST_USE;
+
+/* A folder that a caller names. Errors: CM_ERR_INPUT where it is NULL, CM_ERR_IO where there is none. */
+cm_status cm_api_check_folder(const char *path, const char *name) CM_MUST_USE;
+
+/* The finished configuration of these sources and settings. The caller destroys *config. Errors: those of
+ * cm_run_resolve and cm_configuration_finish. */
+cm_status cm_api_configure(cm_sources sources, const char *const *settings, int count, cm_configuration *configuration,
+                           cm_config **config) CM_MUST_USE;
+
+/* From now on lines of the log go where cumind_log_to says, and without that warnings and errors alone to stderr. */
+void cm_api_begin_logging(void);
 
 /* Opens code only of those whom the caller names, by `name` or as env_name among the settings, or this user has trained
  * with. Between the two no other thread opens an environment. `name` NULL: the settings alone. */

@@ -49,7 +49,7 @@ static cm_status describe(const char *name, const char *const *settings, int cou
     CM_TRY(cm_configuration_create(&configuration, &config));
     cm_status status = cm_config_assign(config, "env_name", name, "name");
     for (int i = 0; i < count && status == CM_OK; i++) {
-        status = cm_config_set(config, settings[i]);
+        status = cm_config_take(config, settings[i], "settings");
         if (status == CM_OK) status = check_section(settings[i]);
     }
     if (status == CM_OK) status = cm_session_env(&configuration.env, out);

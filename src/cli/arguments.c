@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/recipe.h"
 #include "config/value.h"
 #include "core/count.h"
 #include "core/nearest.h"
 #include "run/configuration.h"
 #include "run/directory.h"
+#include "run/recipe.h"
 
 /* --help, which every command takes, follows the rows of its own. */
 static const char *flag_name(const void *rows, int i) {

@@ -35,7 +35,7 @@ typedef struct cm_command {
     const cm_flag *flags;        /* ends with a row whose name is NULL */
     const char *examples;        /* lines "  cumind runs DIR    # what it does\n", "" if none */
     cm_status (*run)(cm_arguments *arguments);
-    bool fits_task; /* its configuration is for a new run, whose task is played for defaults (cli/fit.h) */
+    bool fits_task; /* its configuration is for a new run, whose task is played for defaults (run/fit.h) */
 } cm_command;
 
 /* What the user wrote; all strings are borrowed from argv. */

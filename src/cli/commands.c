@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/recipe.h"
 #include "core/nearest.h"
+#include "run/recipe.h"
 
 #define CM_COMMAND(name) extern const cm_command cm_command_##name;
 #include "cli/commands.def"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/recipe.h"
 #include "core/file.h"
 #include "run/directory.h"
+#include "run/recipe.h"
 
 enum { STANDARD_GAMES = 100, MOST_GAMES = 1000000, OPENING = 4 };
 

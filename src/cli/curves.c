@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/recipe.h"
 #include "core/nearest.h"
 #include "run/directory.h"
+#include "run/recipe.h"
 
 enum { MOST_NAME = 40 }; /* bytes of a folder's name in a label */
 

@@ -8,13 +8,13 @@
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/interval_plot.h"
-#include "cli/recipe.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/printable.h"
 #include "run/directory.h"
+#include "run/recipe.h"
 
 enum { WIDE = 60 }; /* columns from which the table counts wins, draws and losses */
 

@@ -9,16 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/fit.h"
-#include "cli/recipe.h"
 #include "cli/resolve.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
 #include "core/terminal.h"
-#include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
+#include "run/recipe.h"
 #include "run/weights.h"
 
 /* A run's own values have been warned of when it began, so that those of a run that is only looked at are not. */
@@ -32,14 +30,14 @@ static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_con
     return status;
 }
 
-static cm_status load(const cm_arguments *arguments, const char *first, cm_configuration *configuration,
+static cm_status load(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
                       cm_config **config) {
-    CM_TRY(cm_configuration_create(configuration, config));
+    cm_cli_given given;
+    cm_sources sources;
     if (arguments->is_mute) cm_log_set_level(CM_ERROR);
-    cm_status status = cm_cli_resolve(arguments, first, configuration, *config);
-    if (cm_config_source_of(*config, "env_name") >= CM_FROM_SET) cm_env_trust_named(configuration->env.env_name);
-    if (status == CM_OK && !first) status = cm_cli_fit(arguments, configuration, *config);
-    if (status == CM_OK) status = finish(arguments, *config, configuration, !first);
+    CM_TRY(cm_cli_sources(arguments, run, &given, &sources));
+    CM_TRY(cm_run_resolve(&sources, configuration, config));
+    const cm_status status = finish(arguments, *config, configuration, !run);
     if (status == CM_OK) return CM_OK;
     cm_config_destroy(*config);
     *config = NULL;
@@ -52,12 +50,8 @@ cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *
 
 cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
                                    cm_config **config) {
-    char path[4096];
     CM_TRY(cm_recipe_advise_run(run));
-    CM_TRY(cm_run_directory_check(run));
-    CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
-    CM_TRY(cm_run_check_configuration(run));
-    return load(arguments, path, configuration, config);
+    return load(arguments, run, configuration, config);
 }
 
 /* The folder that the configuration here keeps runs in. */

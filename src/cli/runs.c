@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/recipe.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/clock.h"
@@ -22,6 +21,7 @@
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
+#include "run/recipe.h"
 #include "run/weights.h"
 
 /* Columns of the table, a path after them. */

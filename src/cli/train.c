@@ -6,7 +6,6 @@
 
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/recipe.h"
 #include "cli/resolve.h"
 #include "cli/seed_jobs.h"
 #include "cli/watch.h"
@@ -25,6 +24,7 @@
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/ranks.h"
+#include "run/recipe.h"
 #include "run/run.h"
 
 /* ---- signals: the first asks the run to stop, a second SIGINT or SIGTERM ends the process at once and says what it
@@ -150,30 +150,6 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
 
 /* ---- resume ---- */
 
-/* Only keys that may change on resume may differ between the run's configuration and the one asked for. */
-static cm_status check_changes(const cm_config *before, const cm_config *after) {
-    cm_config_difference *differences = NULL;
-    const cm_config_difference *first = NULL;
-    cm_run_carry carry = CM_CARRY_WEIGHTS; /* of all that differs */
-    int count = 0;
-    cm_status status = CM_OK;
-    CM_TRY(cm_config_compare(before, after, &differences, &count));
-    for (int i = 0; i < count; i++) {
-        const cm_config_difference *d = &differences[i];
-        if (d->may_change || cm_run_is_moved_file(d->key, d->before, d->after)) continue;
-        const cm_run_carry own = cm_run_carry_of(d->section, d->key);
-        if (!first) first = d;
-        carry = own < carry ? own : carry;
-    }
-    if (first)
-        status =
-            cm_fail(CM_ERR_INPUT,
-                    "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run%s, or leave it",
-                    first->origin, first->section, first->key, first->before, first->after, cm_run_carry_advice(carry));
-    free(differences);
-    return status;
-}
-
 static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_config *before, cm_run_result *result) {
     cm_configuration configuration;
     cm_config *config = NULL;
@@ -189,7 +165,7 @@ static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_
         return cm_fail(CM_ERR_INPUT, "--overwrite: goes together with --checkpoint");
     }
     CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
-    cm_status status = check_changes(before, config);
+    cm_status status = cm_run_check_changes(before, config);
     request.config = config;
     request.configuration = &configuration;
     if (status == CM_OK) status = train_with(arguments, &request, result);

@@ -239,15 +239,19 @@ static cm_status take_text(cm_config *config, const char *key, const char *text,
     return CM_OK;
 }
 
-cm_status cm_config_set(cm_config *config, const char *assignment) {
+cm_status cm_config_take(cm_config *config, const char *assignment, const char *origin) {
     char name[CM_OPTION_TEXT];
-    const char *equals = strchr(assignment, '=');
+    const char *equals = strchr(assignment, '='), *after = *origin == '-' ? "" : ":";
     if (!equals || (size_t)(equals - assignment) >= sizeof name)
-        return cm_fail(CM_ERR_INPUT,
-                       "--set %.60s: must be Section.key=value, for example --set MCTS.num_simulations=50", assignment);
+        return cm_fail(CM_ERR_INPUT, "%s%s %.60s: must be Section.key=value, for example %s%sMCTS.num_simulations=50",
+                       origin, after, assignment, *after ? "" : origin, *after ? "" : " ");
     snprintf(name, sizeof name, "%.*s", (int)(equals - assignment), assignment);
-    cm_status status = take_text(config, name, equals + 1, CM_FROM_SET, "--set");
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "--set %.120s", assignment);
+    cm_status status = take_text(config, name, equals + 1, CM_FROM_SET, origin);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s%s %.120s", origin, after, assignment);
+}
+
+cm_status cm_config_set(cm_config *config, const char *assignment) {
+    return cm_config_take(config, assignment, "--set");
 }
 
 cm_status cm_config_assign(cm_config *config, const char *key, const char *value, const char *origin) {

@@ -39,8 +39,10 @@ cm_status cm_config_read(cm_config *config, const char *path) CM_MUST_USE;
 cm_status cm_config_parse(cm_config *config, const char *text, size_t size, const char *name) CM_MUST_USE;
 
 /* Takes "Section.key=value" or "key=value", the section by all or the first of its words, in capitals or not; the value
- * is JSON, or a bare word where a word is expected, or "4" and "6,7,3" for a shape. The origin will read "--set". */
+ * is JSON, or a bare word where a word is expected, or "4" and "6,7,3" for a shape. The origin will read "--set"; or as
+ * `origin` says, "settings", what a program that has no flags calls them. */
 cm_status cm_config_set(cm_config *config, const char *assignment) CM_MUST_USE;
+cm_status cm_config_take(cm_config *config, const char *assignment, const char *origin) CM_MUST_USE;
 
 /* The same for a flag of its own; `origin` is how the user wrote it ("--seed"). */
 cm_status cm_config_assign(cm_config *config, const char *key, const char *value, const char *origin) CM_MUST_USE;

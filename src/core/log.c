@@ -96,6 +96,12 @@ void cm_log_set_hook(cm_log_hook hook, void *context) {
     pthread_mutex_unlock(&sink.lock);
 }
 
+void cm_log_get_hook(cm_log_hook *hook, void **context) {
+    pthread_mutex_lock(&sink.lock);
+    *hook = sink.hook, *context = sink.hook_context;
+    pthread_mutex_unlock(&sink.lock);
+}
+
 bool cm_log_plans(void) {
     const char *value = getenv("CUMIND_LOG_PLANS");
     return value && strcmp(value, "1") == 0;

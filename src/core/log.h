@@ -32,6 +32,7 @@ void cm_log_release(void);
  * itself). It runs as if held: it may not log. */
 typedef bool (*cm_log_hook)(void *context, cm_log_level level, const char *line);
 void cm_log_set_hook(cm_log_hook hook, void *context);
+void cm_log_get_hook(cm_log_hook *hook, void **context); /* for one that hands lines on to the one before it */
 
 /* CUMIND_LOG_PLANS=1 in the environment, a debugging aid: whoever builds a pass, captures a graph or chooses an
  * algorithm says so in a line, so that one that is built again is seen. */

@@ -37,8 +37,10 @@ struct cm_progress {
     double history[HISTORY]; /* returns of past iterations or evaluations, oldest first */
     int known;               /* of them */
     char line[LINE];         /* the live line */
-    int error;               /* of the first line that could not be written */
-    pthread_t thread;        /* that shows what goes on, if there is one */
+    cm_log_hook before;      /* whose the lines of the log were */
+    void *before_context;
+    int error;        /* of the first line that could not be written */
+    pthread_t thread; /* that shows what goes on, if there is one */
     bool has_thread;
     atomic_bool is_over;
 };
@@ -212,13 +214,13 @@ static void draw(cm_progress *p) {
     p->visible = true;
 }
 
-/* A log line goes above the live line, written by the log itself. What `say` says goes to the log's file only. */
+/* A log line goes above the live line, written by the log itself or by who has asked for its lines before. What `say`
+ * says goes to the latter and to the log's file only. */
 static bool step_aside(void *context, cm_log_level level, const char *line) {
     cm_progress *p = context;
-    (void)line;
-    if (p->saying && level == CM_INFO) return true;
-    hide(p);
-    return false;
+    const bool is_said = p->saying && level == CM_INFO;
+    if (!is_said) hide(p);
+    return (p->before && p->before(p->before_context, level, line)) || is_said;
 }
 
 cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) {
@@ -231,6 +233,7 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
     p->spoke_at = cm_clock_seconds();
     if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
     p->style.colour = style->colour && style->tty;
+    cm_log_get_hook(&p->before, &p->before_context);
     cm_log_set_hook(step_aside, p);
     *out = p;
     return CM_OK;
@@ -240,7 +243,7 @@ void cm_progress_destroy(cm_progress *p) {
     if (!p) return;
     atomic_store(&p->is_over, true);
     if (p->has_thread) pthread_join(p->thread, NULL);
-    cm_log_set_hook(NULL, NULL);
+    cm_log_set_hook(p->before, p->before_context);
     hide(p);
     free(p);
 }

@@ -368,6 +368,15 @@ static void write_line(cm_run *run) {
     run->lines_lost = 0;
 }
 
+/* What an iteration was: `share` of the run is done. */
+static void tell(cm_run *run) {
+    const double limit = cm_run_options_of(run)->run.time_limit,
+                 late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0,
+                 share = fmax(share_done(run), late);
+    cm_progress_show(run->progress, &run->row, share);
+    if (run->follower.tell) run->follower.tell(run->follower.context, &run->row, fmin(share, 1.0));
+}
+
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
  * if it was asked to stop; then all of it is pending. */
 static cm_status follow_up(cm_run *run) {
@@ -381,9 +390,7 @@ static cm_status follow_up(cm_run *run) {
                       isfinite(run->row.eval_return);
     CM_TRY(keep_folder(run));
     if (is_written && cm_run_leads(run)) write_line(run);
-    double limit = cm_run_options_of(run)->run.time_limit,
-           late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
-    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
+    tell(run);
     advise_of_pace(run);
     return checkpoint_due(run) ? save_on_the_way(run) : CM_OK;
 }

@@ -32,6 +32,13 @@ extern "C" {
 
 typedef struct cm_run cm_run;
 
+/* Who is told of every iteration when all of it is done, its evaluation too. */
+typedef struct cm_run_follower {
+    /* `share` in [0, 1] of the run is done. May ask the run's `stop`. NULL: no one is told. */
+    void (*tell)(void *context, const cm_metrics *row, double share);
+    void *context;
+} cm_run_follower;
+
 typedef struct cm_run_request {
     cm_config *config;               /* to be written as config.json; borrowed, like its values: supports that fit the
                                         task (run/supports.h) become known to both */
@@ -47,9 +54,10 @@ typedef struct cm_run_request {
     uint64_t space;                  /* bytes of memory that it may plan for, besides others; 0: all that there are */
     const char *program;             /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;           /* borrowed */
-    cm_comm *comm;                   /* of the ranks, all of which make the same calls; NULL: one process */
-    double began;                    /* time of the clock from which a limit on time counts; 0: from now on */
-    const cm_stop *stop;             /* asked: end after the iteration that is going on; NULL: never */
+    cm_run_follower follower;
+    cm_comm *comm;       /* of the ranks, all of which make the same calls; NULL: one process */
+    double began;        /* time of the clock from which a limit on time counts; 0: from now on */
+    const cm_stop *stop; /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
 /* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment

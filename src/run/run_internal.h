@@ -51,9 +51,10 @@ struct cm_run {
 
     const cm_config *config; /* borrowed */
     cm_progress *progress;   /* borrowed */
-    const char *program;     /* borrowed */
-    const cm_stop *stop;     /* borrowed; NULL: never */
-    cm_stop halt;            /* what all that takes long looks at: asked with `stop`, or when the time is over */
+    cm_run_follower follower;
+    const char *program; /* borrowed */
+    const cm_stop *stop; /* borrowed; NULL: never */
+    cm_stop halt;        /* what all that takes long looks at: asked with `stop`, or when the time is over */
 
     cm_env_probe probe; /* of the environment as it is now; rank 0 alone */
     cm_run_state state;

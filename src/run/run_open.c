@@ -281,6 +281,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->directory.lock = run->directory.dir.file = run->metrics.file = -1;
     run->config = request->config;
     run->progress = request->progress;
+    run->follower = request->follower;
     run->is_passing = request->is_passing;
     run->drop_damaged = request->drop_damaged;
     run->program = request->program ? request->program : "cumind";

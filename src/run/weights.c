@@ -227,12 +227,3 @@ cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session 
     cm_arena_destroy(&arena);
     return status;
 }
-
-cm_status cm_run_configuration(const char *run, const char *const *assignments, int count,
-                               cm_configuration *configuration, cm_config **config) {
-    char path[PATH_MAX];
-    CM_TRY(cm_run_directory_check(run));
-    CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
-    CM_TRY(cm_run_check_configuration(run));
-    return cm_configuration_load(path, assignments, count, configuration, config);
-}

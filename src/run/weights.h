@@ -74,11 +74,6 @@ cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *ses
 cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session *session, char out[CM_HASH_HEX],
                                 cm_run_facts *facts) CM_MUST_USE;
 
-/* Reads the configuration that a run was started with and sets `count` assignments "Section.key=value" on top. Errors:
- * those of reading, and of cm_run_check_configuration. */
-cm_status cm_run_configuration(const char *run, const char *const *assignments, int count,
-                               cm_configuration *configuration, cm_config **config) CM_MUST_USE;
-
 /* Whether RUN/config.json still says what the run's newest checkpoint was trained with, where that is fixed for a run;
  * CM_OK where one of the two cannot be read. Errors: CM_ERR_INPUT names the first key that was changed by hand. */
 cm_status cm_run_check_configuration(const char *run) CM_MUST_USE;

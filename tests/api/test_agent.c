@@ -273,7 +273,8 @@ START_TEST(runs_that_cannot_be_opened_are_named) {
     cumind_agent *agent;
     snprintf(path, sizeof path, "%s/pole", cm_test_folder);
     expect(cumind_agent_open(NULL, CUMIND_LATEST, NULL, 0, &agent), CUMIND_ERR_INPUT, "run must not be NULL");
-    expect(cumind_agent_open("/nowhere/at/all", CUMIND_LATEST, NULL, 0, &agent), CUMIND_ERR_INPUT, "/nowhere/at/all");
+    expect(cumind_agent_open("/nowhere/at/all", CUMIND_LATEST, NULL, 0, &agent), CUMIND_ERR_IO,
+           "/nowhere/at/all: there is no such folder");
     expect(cumind_agent_open(path, -9, NULL, 0, &agent), CUMIND_ERR_INPUT, "checkpoint must be a number of updates");
     expect(cumind_agent_open(path, 1, NULL, 0, &agent), CUMIND_ERR_INPUT, "1");
     expect(cumind_agent_open(path, CUMIND_LATEST, &wrong, 1, &agent), CUMIND_ERR_INPUT, "num_simulations");

@@ -1,24 +1,19 @@
-#include "cli/fit.h"
+#include "run/fit.h"
 
 #include <stdio.h>
 
 #include "run/session.h"
 #include "run/task_defaults.h"
 
-/* A muted command is another's look at the configuration, but for the ranks that follow the first. */
-static bool is_wanted(const cm_arguments *arguments) {
-    return arguments->command->fits_task && (!arguments->is_mute || arguments->comm);
-}
-
 /* Whether the environment is played: no recipe, and no file, was taken for it. */
-static bool is_played(const cm_arguments *arguments, const cm_config *config) {
-    return !cm_argument_is_set(arguments, "--config") && *cm_config_recipe(config) == '\0' &&
+static bool is_played(const cm_sources *sources, const cm_config *config) {
+    return !sources->named && *cm_config_recipe(config) == '\0' &&
            cm_config_source_of(config, "env_name") >= CM_FROM_SET;
 }
 
 /* Whether the network may still be chosen: a file that is named means all that it says. */
-static bool is_network_free(const cm_arguments *arguments, const cm_config *config) {
-    const cm_config_source most = cm_argument_is_set(arguments, "--config") ? CM_FROM_DEFAULT : CM_FROM_FILE;
+static bool is_network_free(const cm_sources *sources, const cm_config *config) {
+    const cm_config_source most = sources->named ? CM_FROM_DEFAULT : CM_FROM_FILE;
     return cm_config_source_of(config, "family") <= most && cm_config_source_of(config, "preset") <= most;
 }
 
@@ -36,14 +31,14 @@ static void tell(cm_config *config, const char *why) {
     cm_config_set_recipe(config, text);
 }
 
-cm_status cm_cli_fit(const cm_arguments *arguments, const cm_configuration *configuration, cm_config *config) {
+cm_status cm_run_fit(const cm_sources *sources, const cm_configuration *configuration, cm_config *config) {
     char why[CM_TASK_LINE];
     cm_env_survey seen = {0};
     cm_env env;
-    const bool plays = is_played(arguments, config);
-    if (!is_wanted(arguments) || (!plays && !is_network_free(arguments, config))) return CM_OK;
+    const bool plays = is_played(sources, config);
+    if (!sources->fits_task || (!plays && !is_network_free(sources, config))) return CM_OK;
     const bool is_open = cm_session_env(&configuration->env, &env) == CM_OK;
-    if (plays) CM_TRY(survey(arguments->comm, &env, is_open, &seen));
+    if (plays) CM_TRY(survey(sources->comm, &env, is_open, &seen));
     if (!is_open || (plays && seen.steps == 0)) return CM_OK;
     cm_task_defaults_apply(&env.spec, plays ? &seen : NULL, config, why);
     tell(config, why);

@@ -1,4 +1,4 @@
-#include "cli/recipe.h"
+#include "run/recipe.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -20,12 +20,12 @@
             ".byte 0\n"                                                                                                \
             ".popsection\n");                                                                                          \
     extern const char cm_recipe_##id[] __attribute__((visibility("hidden")));
-#include "cli/recipes.def"
+#include "run/recipes.def"
 #undef CM_RECIPE
 
 static const cm_recipe recipes[] = {
 #define CM_RECIPE(id) {#id, "configs/" #id ".json", cm_recipe_##id},
-#include "cli/recipes.def"
+#include "run/recipes.def"
 #undef CM_RECIPE
 };
 
@@ -70,6 +70,11 @@ bool cm_recipe_is_environment(const char *name) {
     return is_of_registry(name, &env);
 }
 
+bool cm_recipe_is_file(const char *name) {
+    const char *ending = strrchr(name, '.');
+    return ending && strcmp(ending, ".json") == 0;
+}
+
 bool cm_recipe_is_known(const char *name) { return cm_recipe_named(name) || cm_recipe_is_environment(name); }
 
 cm_status cm_recipe_advise_run(const char *name) {
@@ -91,30 +96,30 @@ const cm_recipe *cm_recipe_for(const char *env_name) {
 
 static const char *recipe_name(const void *rows, int i) { return ((const cm_recipe *)rows)[i].name; }
 
-static cm_status fail_unknown(const char *name) {
+static cm_status fail_unknown(const char *name, const char *origin) {
     const int nearest = cm_nearest_name(name, recipes, RECIPES, recipe_name);
     if (cm_file_is_named(name))
-        return cm_fail(CM_ERR_INPUT, "--config %.100s: there is no such recipe; the file here is ./%.100s", name, name);
+        return cm_fail(CM_ERR_INPUT, "%s %.100s: there is no such recipe; the file here is ./%.100s", origin, name,
+                       name);
     if (nearest >= 0)
-        return cm_fail(CM_ERR_INPUT, "--config %.100s: there is no such recipe; did you mean %s?", name,
+        return cm_fail(CM_ERR_INPUT, "%s %.100s: there is no such recipe; did you mean %s?", origin, name,
                        recipes[nearest].name);
     char list[RECIPES * NAME];
     int length = 0;
     for (int i = 0; i < RECIPES; i++)
         length += snprintf(list + length, sizeof list - (size_t)length, "%s%s", i ? ", " : "", recipes[i].name);
-    return cm_fail(CM_ERR_INPUT,
-                   "--config %.100s: there is no such recipe; there are %s, and a file is written ./%.40s", name, list,
-                   name);
+    return cm_fail(CM_ERR_INPUT, "%s %.100s: there is no such recipe; there are %s, and a file is written ./%.40s",
+                   origin, name, list, name);
 }
 
-cm_status cm_recipe_read(const char *name, cm_config *config) {
+cm_status cm_recipe_read(const char *name, const char *origin, cm_config *config) {
     const cm_recipe *recipe = cm_recipe_named(name);
     char text[128];
     cm_env env;
     if (recipe) return cm_config_parse(config, recipe->text, strlen(recipe->text), recipe->file);
     recipe = is_of_registry(name, &env) ? cm_recipe_for(name) : NULL;
-    if (!recipe) return fail_unknown(name);
+    if (!recipe) return fail_unknown(name, origin);
     CM_TRY(cm_config_parse(config, recipe->text, strlen(recipe->text), recipe->file));
     snprintf(text, sizeof text, "{\"Environment\": {\"env_name\": \"%s\"}}", env.spec.name);
-    return cm_config_parse(config, text, strlen(text), "--config");
+    return cm_config_parse(config, text, strlen(text), origin);
 }

@@ -1,9 +1,13 @@
 /* Recipes: configurations that are tuned for one environment. They are the files of configs/, whose texts are part of
  * the program, so that they are found from any folder and wherever it is installed. */
-#ifndef CM_CLI_RECIPE_H
-#define CM_CLI_RECIPE_H
+#ifndef CM_RUN_RECIPE_H
+#define CM_RUN_RECIPE_H
 
 #include "config/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct cm_recipe {
     const char *name; /* "connect4_muzero" */
@@ -16,6 +20,9 @@ const cm_recipe *cm_recipe_named(const char *name);
 
 /* Whether the registry has an environment of this name. */
 bool cm_recipe_is_environment(const char *name);
+
+/* Whether a name is that of a file, FILE.json, and no recipe's. */
+bool cm_recipe_is_file(const char *name);
 
 /* Whether that is what train takes: a recipe or an environment of the registry. */
 bool cm_recipe_is_known(const char *name);
@@ -31,6 +38,10 @@ const cm_recipe *cm_recipe_for(const char *env_name);
 
 /* Takes the values of the recipe that `name` names, as cm_config_read does those of a file; the name of an environment
  * of the registry means its recipe, and that environment. Errors: CM_ERR_INPUT for an unknown name, with the nearest
- * one. */
-cm_status cm_recipe_read(const char *name, cm_config *config) CM_MUST_USE;
+ * one, after `origin`, as "--config". */
+cm_status cm_recipe_read(const char *name, const char *origin, cm_config *config) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
 #endif
