@@ -1,16 +1,18 @@
 """Time of a MuZero training update of residual networks in PyTorch.
 
 The counterpart of `cumind benchmark train --network configured` with family=resnet: the same layers (docs/spec/networks.md
-0.6, 3 and 12), so the same number of parameters, which is printed. An update is K unrolled steps, the cross-entropies of
-value, reward and policy, if asked for the value prefix by an LSTM and the consistency loss, the backward pass, and AdamW.
+0.6, 3 and 12), so the parameters of `cumind inspect`, whose number is printed. An update is K unrolled steps, the
+cross-entropies of value, reward and policy, if asked for the value prefix by an LSTM and the consistency loss, the backward
+pass, and AdamW.
 
 The baseline is meant to be a strong one:
 - Convolutions and dense layers compute in bfloat16 (autocast), channels last, with the input channels of a convolution
   filled up to a multiple of eight for the tensor cores; cuDNN tries its algorithms. Norms take the statistics of a call's rows.
 - The batch lies on the device, observations already in bfloat16. No loss is read back. Gradients are not clipped.
-- What torch.compile sees is one representation, one transition and one prediction, each with its losses: K + 1 equal
-  calls of a compiled function cost one compilation. --graph whole compiles the unrolled loss as one graph instead: fewer
-  launches, a compilation that is K + 1 times as long.
+- What torch.compile sees is one representation, one transition, one prediction and so on, each with its losses: K + 1 equal
+  calls of a compiled function cost one compilation. Weights are rounded once an update, and the gradients of a call are
+  added in a few launches (Copies). --graph whole compiles the unrolled loss as one graph instead, which takes about K times
+  as long.
 - On a GPU the whole update (forward, backward, optimizer) is captured once as a CUDA graph and replayed, so neither Python
   nor launches count. Mode eager is PyTorch as it comes, without a graph.
 
@@ -18,7 +20,9 @@ Times are medians over updates, by CUDA events on a GPU. Arithmetic is that of c
 shapes, three times the forward pass, and once the target branch of consistency, which has no gradient. Prints one line of JSON.
 """
 import argparse
+import itertools
 import json
+import sys
 import time
 
 import torch
@@ -128,120 +132,190 @@ def head(args, outputs):
     return nn.Sequential(head_planes(args), head_layers(args.head[0] * state_size(args), args, outputs))
 
 
-class Prefix(nn.Module):
-    """Value prefixes of K steps: an LSTM over the reward head's planes, its products with the inputs in one."""
+# ---- parts of the network: what is compiled; losses are of one row each ----
+
+
+class Representation(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args, self.layers = args, representation(args)
+
+    def forward(self, observation):
+        return scaled(self.layers(observation), self.args)
+
+
+class Transition(nn.Module):
+    """To the next state, and the loss of the reward or what the prefix reads."""
+
+    def __init__(self, args):
+        super().__init__()
+        c, planes = args.channels, args.actions if args.encoding == "onehot" else 1
+        self.args, self.stem, self.blocks = args, Convolution(c + planes, c), nn.Sequential(*blocks(args))
+        self.reward = head_planes(args) if args.lstm else head(args, args.support.size)
+
+    def forward(self, state, action, reward):
+        x = torch.cat([state, action_planes(action, state, self.args)], dim=1)
+        raw = self.blocks(self.stem(x.contiguous(memory_format=torch.channels_last), state))
+        out = self.reward(raw)
+        if not self.args.lstm:
+            out = cross_entropy(out, two_hot(reward, self.args.support))
+        return halve_gradient(scaled(raw, self.args)), out
+
+
+class Prediction(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args, self.blocks = args, nn.Sequential(*blocks(args))
+        self.policy, self.value = head(args, args.actions), head(args, args.support.size)
+
+    def forward(self, state, policy, value):
+        x = self.blocks(state)
+        loss = cross_entropy(self.policy(x), policy)
+        return loss + cross_entropy(self.value(x), two_hot(value, self.args.support))
+
+
+class Prefixes(nn.Module):
+    """Value prefixes of K steps, one horizon: an LSTM over the reward head's planes, its products with them in one."""
 
     def __init__(self, args):
         super().__init__()
         inputs, width = args.head[0] * state_size(args), args.lstm
-        self.input, self.hidden = nn.Linear(inputs, 4 * width), nn.Linear(width, 4 * width)
+        self.args, self.input, self.hidden = args, nn.Linear(inputs, 4 * width), nn.Linear(width, 4 * width)
         self.norm = norm_of(nn.BatchNorm1d, width)
         self.layers = head_layers(width, args, args.support.size)
 
-    def forward(self, inputs):
-        rows, gates = len(inputs[0]), self.input(torch.cat(inputs)).chunk(len(inputs))
-        h = c = torch.zeros(rows, self.hidden.in_features, device=inputs[0].device)
-        out = []
-        for of_input in gates:
+    def forward(self, inputs, rewards):
+        gates = self.input(torch.cat(inputs)).chunk(len(inputs))
+        h = c = torch.zeros(len(inputs[0]), self.hidden.in_features, device=inputs[0].device)
+        loss = 0
+        for of_input, prefix in zip(gates, rewards.cumsum(dim=0)):
             i, f, g, o = (of_input + self.hidden(h)).float().chunk(4, dim=-1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
-            out.append(self.layers(F.relu(self.norm(h))))
-        return out
+            loss = loss + cross_entropy(self.layers(F.relu(self.norm(h))), two_hot(prefix, self.args.support))
+        return loss
 
 
-# ---- the network: what is compiled returns losses, one a row ----
+class Consistency(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        inner, outputs, predictor = args.consistency
+        self.projection = nn.Sequential(nn.Flatten(), Dense(args.channels * state_size(args), inner), Dense(inner, inner),
+                                        Dense(inner, outputs, relu=False))
+        self.predictor = nn.Sequential(Dense(outputs, predictor), nn.Linear(predictor, outputs))
+
+    def forward(self, state, seen):
+        with torch.no_grad():
+            target = self.projection(seen)
+        return -F.cosine_similarity(self.predictor(self.projection(state)).float(), target.float(), eps=1e-5)
+
+
+def scaled(state, args):
+    """To [0, 1] over a whole state; a range below 1e-5 becomes 1e-5 larger."""
+    if args.state_norm == "none":
+        return state
+    low, high = state.amin((1, 2, 3), keepdim=True), state.amax((1, 2, 3), keepdim=True)
+    extent = high - low
+    return (state - low) / torch.where(extent < 1e-5, extent + 1e-5, extent)
+
+
+def action_planes(action, state, args):
+    rows, _, h, w = state.shape
+    numbers = F.one_hot(action, args.actions) if args.encoding == "onehot" else (action / args.actions).unsqueeze(1)
+    return numbers.to(state.dtype)[:, :, None, None].expand(rows, -1, h, w)
+
+
+class Copies(torch.autograd.Function):
+    """Of parameters for `count` calls: weights in the type of the products. Gradients are summed in float32, all of a
+    call at once, where autograd would launch a sum for each parameter."""
+
+    @staticmethod
+    def forward(ctx, count, dtype, *parameters):
+        copies = [torch.empty_like(p, dtype=dtype if p.dim() > 1 else p.dtype) for p in parameters]
+        torch._foreach_copy_(copies, parameters)
+        ctx.count = count
+        return tuple(copy.detach() for _ in range(count) for copy in copies)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        n = len(gradients) // ctx.count
+        total = None
+        for first in range(0, len(gradients), n):
+            of_call = [torch.empty_like(g, dtype=torch.float32) for g in gradients[first:first + n]]
+            torch._foreach_copy_(of_call, gradients[first:first + n])
+            if total is None:
+                total = of_call
+            else:
+                torch._foreach_add_(total, of_call)
+        return None, None, *total
+
+
+class Calls:
+    """A part that is compiled and called `count` times in an update, and again where no gradient is wanted."""
+
+    def __init__(self, part, count, mode, dtype):
+        self.count, self.dtype = count, dtype
+        names, self.parameters = zip(*part.named_parameters())
+
+        def run(parameters, *inputs):
+            return torch.func.functional_call(part, dict(zip(names, parameters)), inputs)
+
+        self.run = torch.compile(run, mode=mode, dynamic=False) if mode else run
+
+    def begin(self):
+        n, copies = len(self.parameters), Copies.apply(self.count, self.dtype, *self.parameters)
+        self.copies = itertools.cycle([copies[first:first + n] for first in range(0, len(copies), n)])
+
+    def __call__(self, *inputs):
+        return self.run(next(self.copies), *inputs)
 
 
 class Network(nn.Module):
     def __init__(self, args):
         super().__init__()
-        c, planes = args.channels, args.actions if args.encoding == "onehot" else 1
-        self.args = args
-        self.representation = representation(args)
-        self.stem, self.blocks = Convolution(c + planes, c), nn.Sequential(*blocks(args))
-        self.reward = head_planes(args) if args.lstm else head(args, args.support.size)
-        self.prefix = Prefix(args) if args.lstm else None
-        self.trunk = nn.Sequential(*blocks(args))
-        self.policy, self.value = head(args, args.actions), head(args, args.support.size)
-        if args.consistency:
-            inner, outputs, predictor = args.consistency
-            self.projection = nn.Sequential(nn.Flatten(), Dense(c * state_size(args), inner), Dense(inner, inner),
-                                            Dense(inner, outputs, relu=False))
-            self.predictor = nn.Sequential(Dense(outputs, predictor), nn.Linear(predictor, outputs))
+        self.args, self.calls = args, None
+        self.represent, self.transit, self.predict = Representation(args), Transition(args), Prediction(args)
+        self.prefixes = Prefixes(args) if args.lstm else None
+        self.agree = Consistency(args) if args.consistency else None
 
-    def scale(self, state):
-        """To [0, 1] over a whole state; a range below 1e-5 becomes 1e-5 larger."""
-        if self.args.state_norm == "none":
-            return state
-        low, high = state.amin((1, 2, 3), keepdim=True), state.amax((1, 2, 3), keepdim=True)
-        extent = high - low
-        return (state - low) / torch.where(extent < 1e-5, extent + 1e-5, extent)
+    def split(self, mode, dtype):
+        """Makes its parts calls of their own."""
+        k = self.args.unroll
+        counts = {"represent": 1, "transit": k, "predict": k + 1, "prefixes": 1, "agree": k}
+        self.calls = {name: Calls(part, counts[name], mode, dtype) for name, part in self.named_children()}
 
-    def action_planes(self, action, state):
-        rows, _, h, w = state.shape
-        if self.args.encoding == "onehot":
-            numbers = F.one_hot(action, self.args.actions)
-        else:
-            numbers = (action / self.args.actions).unsqueeze(1)
-        return numbers.to(state.dtype)[:, :, None, None].expand(rows, -1, h, w)
-
-    def represent(self, observation):
-        return self.scale(self.representation(observation))
-
-    def transit(self, state, action, reward):
-        """The next state, and the loss of the reward or what the prefix reads."""
-        x = torch.cat([state, self.action_planes(action, state)], dim=1).contiguous(memory_format=torch.channels_last)
-        raw = self.blocks(self.stem(x, state))
-        out = self.reward(raw)
-        if not self.args.lstm:
-            out = cross_entropy(out, two_hot(reward, self.args.support))
-        return halve_gradient(self.scale(raw)), out
-
-    def predict(self, state, policy, value):
-        x = self.trunk(state)
-        loss = cross_entropy(self.policy(x), policy)
-        return loss + cross_entropy(self.value(x), two_hot(value, self.args.support))
-
-    def prefixes(self, inputs, reward):
-        """Of a horizon of K: the targets are running sums."""
-        sums = reward.cumsum(dim=1)
-        return sum(cross_entropy(out, two_hot(sums[:, k], self.args.support)) for k, out in enumerate(self.prefix(inputs)))
-
-    def be_consistent(self, state, seen):
-        with torch.no_grad():
-            target = self.projection(seen)
-        return -F.cosine_similarity(self.predictor(self.projection(state)).float(), target.float(), eps=1e-5)
-
-    def target(self, observation):
-        with torch.no_grad():
-            return self.represent(observation)
+    def parts(self):
+        if not self.calls:
+            return dict(self.named_children())
+        for call in self.calls.values():
+            call.begin()
+        return self.calls
 
     def forward(self, batch):
         """The loss of one batch: mean over the rows, unroll terms divided by K, hidden gradient halved at each step."""
-        state = self.represent(batch["observation"])
-        first = self.predict(state, batch["policy"][:, 0], batch["value"][:, 0])
-        later, inputs = 0, []
+        part = self.parts()
+        state = part["represent"](batch["observation"])
+        first = part["predict"](state, batch["policy"][0], batch["value"][0])
+        later, rewards = 0, []
         for k in range(self.args.unroll):
-            state, reward = self.transit(state, batch["actions"][:, k], batch["reward"][:, k])
-            inputs.append(reward)
-            later = later + self.predict(state, batch["policy"][:, k + 1], batch["value"][:, k + 1])
+            state, reward = part["transit"](state, batch["actions"][k], batch["reward"][k])
+            rewards.append(reward)
+            later = later + part["predict"](state, batch["policy"][k + 1], batch["value"][k + 1])
             if self.args.consistency:
-                later = later + 5 * self.be_consistent(state, self.target(batch["observations"][k]))
-        later = later + (self.prefixes(inputs, batch["reward"]) if self.args.lstm else sum(inputs))
+                with torch.no_grad():
+                    seen = part["represent"](batch["observations"][k])
+                later = later + 5 * part["agree"](state, seen)
+        later = later + (part["prefixes"](rewards, batch["reward"]) if self.args.lstm else sum(rewards))
         return (batch["weights"] * (first + later / self.args.unroll)).mean()
-
-    def compile_parts(self, mode):
-        for part in ("represent", "transit", "predict", "prefixes", "be_consistent", "target"):
-            setattr(self, part, torch.compile(getattr(self, part), mode=mode, dynamic=False))
 
 
 # ---- an update ----
 
 
 def random_batch(args, rows, device):
+    """Steps come first, so that what a step reads is contiguous."""
     k, a, planes = args.unroll, args.actions, (rows, args.planes, *args.board)
-    dtype = torch.bfloat16 if args.dtype == "bfloat16" else torch.float32
+    dtype = getattr(torch, args.dtype)
 
     def observation():
         return torch.randn(planes, device=device, dtype=dtype).contiguous(memory_format=torch.channels_last)
@@ -249,10 +323,10 @@ def random_batch(args, rows, device):
     return {
         "observation": observation(),
         "observations": [observation() for _ in range(k if args.consistency else 0)],
-        "actions": torch.randint(0, a, (rows, k), device=device),
-        "value": torch.randn(rows, k + 1, device=device),
-        "reward": torch.randn(rows, k, device=device),
-        "policy": torch.softmax(torch.randn(rows, k + 1, a, device=device), dim=-1),
+        "actions": torch.randint(0, a, (k, rows), device=device),
+        "value": torch.randn(k + 1, rows, device=device),
+        "reward": torch.randn(k, rows, device=device),
+        "policy": torch.softmax(torch.randn(k + 1, rows, a, device=device), dim=-1),
         "weights": torch.rand(rows, device=device),
     }
 
@@ -270,8 +344,8 @@ def update_flops(args):
         network = Network(args)
         batch = random_batch(argparse.Namespace(**{**vars(args), "dtype": "float32"}), rows, "meta")
         whole = forward_flops(lambda: network(batch))
-        target = args.unroll * forward_flops(lambda: network.target(batch["observation"])) if args.consistency else 0
-    return (3 * whole - 2 * target) * args.batch / rows
+        once = args.unroll * forward_flops(lambda: network.represent(batch["observation"])) if args.consistency else 0
+    return (3 * whole - 2 * once) * args.batch / rows
 
 
 class Update:
@@ -288,10 +362,9 @@ class Update:
 
     def compiled(self):
         mode = {"eager": None, "compile": "default", "max-autotune": "max-autotune-no-cudagraphs"}[self.args.mode]
-        if mode and self.args.graph == "whole":
-            return torch.compile(self.network, mode=mode, dynamic=False)
-        if mode:
-            self.network.compile_parts(mode)
+        if self.args.graph == "whole":
+            return torch.compile(self.network, mode=mode, dynamic=False) if mode else self.network
+        self.network.split(mode, getattr(torch, self.args.dtype))
         return self.network
 
     def run(self):
@@ -332,7 +405,7 @@ def time_on_gpu(call, seconds):
     events = [torch.cuda.Event(enable_timing=True)]
     events[0].record()
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while len(events) < 2 or time.perf_counter() < end:
         call()
         events.append(torch.cuda.Event(enable_timing=True))
         events[-1].record()
@@ -345,15 +418,21 @@ def time_on_gpu(call, seconds):
 def time_on_cpu(call, seconds):
     times = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while not times or time.perf_counter() < end:
         start = time.perf_counter()
         call()
         times.append(1e3 * (time.perf_counter() - start))
     return times
 
 
+def count_parameters(network):
+    return sum(p.numel() for p in network.parameters())
+
+
 def measure(args):
     update = Update(args)
+    if args.parameters not in (None, count_parameters(update.network)):
+        sys.exit(f"torch_resnet.py: {count_parameters(update.network)} parameters, not {args.parameters}")
     start = time.perf_counter()
     call = update.prepare()
     call()
@@ -366,7 +445,7 @@ def measure(args):
     tflop = update_flops(args) / 1e12
     return {
         "ms_per_update": median(ms), "samples_per_second": 1e3 * args.batch / median(ms), "runs": len(ms),
-        "parameters": sum(p.numel() for p in update.network.parameters()), "tflop_per_update": tflop,
+        "parameters": count_parameters(update.network), "tflop_per_update": tflop,
         "tflops_per_second": 1e3 * tflop / median(ms), "compile_seconds": prepared, "batch": args.batch,
         "unroll": args.unroll, "mode": args.mode, "graph": args.graph, "cuda_graph": update.captured, "dtype": args.dtype,
         "preset": args.preset, "device": torch.cuda.get_device_name() if args.device == "cuda" else "cpu",
@@ -397,6 +476,7 @@ def options():
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="bfloat16")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--parameters", type=int, help="refuse another number of them: that of `cumind inspect`")
     parser.add_argument("--warmup", type=int, default=5, help="updates before those that are timed")
     parser.add_argument("--seconds", type=float, default=3.0)
     return parser
