@@ -34,9 +34,9 @@ all: $(BUILD)/libcumind.a $(SHARED) $(PROGRAMS) ## the library, the programs and
 MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo | cksum))
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
-	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(VERSION) $(MACHINE))
+	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(TEST_FLAGS) $(VERSION) $(MACHINE))
 $(BUILD)/links.stamp: FORCE
-	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(EXPORT) $(LIBS))
+	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $(LIBS))
 FORCE:
 
 # Two lines per library are compiled and linked before anything else, and the result is printed.
@@ -57,6 +57,8 @@ $(BUILD)/src/backend/module.o: EXTRA_FLAGS = $(STAMP_FLAGS)
 $(BUILD)/src/backend/module.o: $(BUILD)/interface.stamp
 $(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -include tests/support/check.h -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
     -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
+
+$(TEST_BIN:=.o): EXTRA_FLAGS += $(TEST_FLAGS)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	@mkdir -p $(@D)
@@ -87,7 +89,7 @@ $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(TEST_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(TEST_LIBS) -o $@
 
 # The modules that tests/backend/test_module.c opens.
 TEST_MODULES := $(patsubst %,$(BUILD)/tests/modules/%.so,good other_version other_build no_entry no_symbol)

@@ -52,12 +52,14 @@ VECTORS := --param asan-stack=0 -fno-sanitize=alignment,null,object-size,pointer
 # Counters of lines that threads share may lose some: what matters is that a line was run, and atomic ones take five times as
 # long. Without -fno-ivopts gcc counts a loop by such a counter, which another thread changes, and the program does something else.
 #: COVERAGE=85          `make sanitize` also counts the lines of src/ that tests run (gcc), and fails below this percentage
-COUNTED := $(if $(COVERAGE),-fno-ivopts --coverage -fprofile-update=single)
+COUNTED := $(if $(COVERAGE),-fno-ivopts -fprofile-arcs -ftest-coverage -fprofile-update=single)
 SANITIZED := -fsanitize=address,undefined
+# What a test itself does takes no time, but its code is half of all: it is compiled as it stands, and its lines are not counted.
+UNCOUNTED := -O0 $(if $(COVERAGE),-fno-profile-arcs -fno-test-coverage)
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
 	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph \
-	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
+	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' TEST_FLAGS='$(UNCOUNTED)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
 	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)' test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
 
@@ -71,7 +73,7 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
 	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
-	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
 
 # oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
 # without the longest of other backends' arithmetic.

@@ -17,11 +17,17 @@ SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
              $(if $(filter %_avx512bf16.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mavx2 -mfma) \
              $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1)$(filter %_avx2.c,$1),$(TILE_FLAGS))
 
+# TEST_FLAGS: of tests/*/test_*.c, after CFLAGS. They call what is optimized, and are compiled once for a run of a second.
+TEST_FLAGS ?= $(if $(filter -O3,$(CFLAGS)),-O1)
+
 comma := ,
 DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)
 DNNL_LIBS := $(if $(DNNL_ROOT),-L$(abspath $(DNNL_ROOT))/lib -Wl$(comma)-rpath$(comma)$(abspath $(DNNL_ROOT))/lib) -ldnnl
 LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lmd -lgomp -lpthread -ldl -lm
 TEST_LIBS := -lcheck -lsubunit -lrt -lm
+
+# Tests are many programs: lld, where it is, links each in a third of the time.
+TEST_LINK := $(shell $(CC) -fuse-ld=lld -Wl,--version >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 # Modules (mk/cuda.mk) find the program's functions in the program.
 EXPORT := -Wl$(comma)--export-dynamic
