@@ -7,7 +7,8 @@
  * warnings go to stderr, or to cumind_log_to.
  *
  * Threads. A handle may be used from any thread, by one at a time: a second one gets CUMIND_ERR_STATE. Different
- * handles may be used at once. The functions without a handle may be called from any thread at any time.
+ * handles may be used at once. The functions without a handle may be called from any thread at any time. A handle is of
+ * the process that opened it: one that is forked from it gets CUMIND_ERR_STATE.
  *
  * Memory. Arrays that a caller passes stay the caller's and are not kept after the call; arrays of a handle are valid
  * until it is closed. All arrays are row-major and contiguous. Letters: n rows, O numbers of an observation, A actions,
@@ -101,7 +102,8 @@ typedef struct cumind_env_arrays {
     uint8_t *terminated, *truncated; /* [n] the episode has ended: really; by the time limit                          */
 } cumind_env_arrays;
 
-/* The names of the registry: number `index` from 0 on, NULL after the last. Static. */
+/* The names of the registry: number `index` from 0 on, NULL after the last; "go9" of those that have sizes, with that
+ * which "go" means. Static. */
 CUMIND_API const char *cumind_env_name(int index);
 
 /* Opens `instances` >= 1 environments `name`: of the registry ("connect4", "CartPole-v1", "hex7"), a library
@@ -197,6 +199,10 @@ CUMIND_API cumind_status cumind_agent_analyse(cumind_agent *agent, int n, const 
  * It must be of the environment that the agent was trained on. Errors: CUMIND_ERR_STATE names one that has ended. */
 CUMIND_API cumind_status cumind_agent_analyse_env(cumind_agent *agent, cumind_env *env, int first, int n,
                                                   const cumind_analysis *out);
+
+/* Plays `episodes` >= 1 without noise, number i from seed + i; of games of two against a player that moves at random,
+ * and first in every other one. returns [episodes]: those of `cumind eval`. */
+CUMIND_API cumind_status cumind_agent_evaluate(cumind_agent *agent, int episodes, uint64_t seed, double *returns);
 
 /* The D numbers of an action of a continuous task, into values [D]. Errors: CUMIND_ERR_INPUT. */
 CUMIND_API cumind_status cumind_agent_values(const cumind_agent *agent, int32_t action, float *values);

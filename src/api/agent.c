@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/env.h"
+#include "arena/evaluate.h"
 #include "network/inference.h"
 #include "run/loaded.h"
 
@@ -42,7 +43,7 @@ static cm_status open_agent(const char *run, int64_t checkpoint, const char *con
                        (long long)checkpoint);
     cumind_agent *a;
     CM_TRY(cm_alloc(&a, 1, sizeof *a, "an agent"));
-    a->guard.what = "the agent";
+    cm_api_guard_begin(&a->guard, "the agent");
     cm_api_begin_opening(NULL, settings, count);
     cm_status status = open_loaded(run, checkpoint, settings, count, &a->loaded);
     cm_api_end_opening();
@@ -61,7 +62,7 @@ cumind_status cumind_agent_open(const char *run, int64_t checkpoint, const char 
 }
 
 void cumind_agent_close(cumind_agent *a) {
-    if (!a) return;
+    if (!a || !cm_api_is_own(&a->guard)) return;
     cm_planner_destroy(a->planner);
     cm_inference_destroy(a->inference);
     cm_stream_close(a->stream);
@@ -285,6 +286,26 @@ cumind_status cumind_agent_analyse_env(cumind_agent *a, cumind_env *env, int fir
     return cm_api_leave(&a->guard, status);
 }
 
+/* ---- evaluation ---- */
+
+static cm_status evaluate(cumind_agent *a, int episodes, uint64_t seed, double *returns) {
+    cm_evaluator *evaluator = NULL;
+    cm_evaluation all;
+    CM_TRY(cm_api_need(returns, "returns"));
+    if (episodes < 1) return cm_fail(CM_ERR_INPUT, "episodes must be at least 1, got %d", episodes);
+    const cm_evaluator_config config = {
+        .agent = a->loaded.agent, .env = env_of(a), .pool = a->loaded.session->pool, .episodes = episodes};
+    CM_TRY(cm_evaluator_create(&config, &evaluator));
+    const cm_status status = cm_evaluator_run(evaluator, episodes, seed, returns, &all);
+    cm_evaluator_destroy(evaluator);
+    return status;
+}
+
+cumind_status cumind_agent_evaluate(cumind_agent *a, int episodes, uint64_t seed, double *returns) {
+    const cm_status status = cm_api_enter(a ? &a->guard : NULL);
+    return status == CM_OK ? cm_api_leave(&a->guard, evaluate(a, episodes, seed, returns)) : (cumind_status)status;
+}
+
 /* ---- the network ---- */
 
 static cm_status check_dynamics(const cumind_agent *a) {
@@ -314,42 +335,62 @@ static cm_status need_inference(cumind_agent *a) {
     return cm_inference_create(&use, MOST_ROWS, &a->inference);
 }
 
+/* Of a call of the network: what its rows are, and where its results go, each NULL where it is not wanted. */
+typedef struct network_rows {
+    int n;
+    const float *observation, *hidden;
+    const int32_t *action;
+    float *next, *reward, *logits, *value;
+} network_rows;
+
+typedef cm_status network_part(cumind_agent *a, const network_rows *rows, int first, int count);
+
+/* MOST_ROWS of them at a time. */
+static cm_status for_each_part(cumind_agent *a, const network_rows *rows, network_part *part) {
+    CM_TRY(need_inference(a));
+    for (int first = 0; first < rows->n; first += MOST_ROWS) {
+        fill_slots(a);
+        CM_TRY(part(a, rows, first, rows->n - first < MOST_ROWS ? rows->n - first : MOST_ROWS));
+    }
+    return CM_OK;
+}
+
 /* Copies rows that are wanted. */
 static void put_rows(float *to, const float *from, int first, int count, size_t width) {
     if (to) memcpy(to + (size_t)first * width, from, (size_t)count * width * sizeof(float));
 }
 
-static cm_status initial(cumind_agent *a, int n, const float *observation, float *hidden, float *logits, float *value) {
-    const size_t size = (size_t)env_of(a)->spec.observation_size, actions = (size_t)env_of(a)->spec.actions;
-    CM_TRY(cm_api_need(observation, "observation"));
-    if (n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", n);
-    for (int row = 0; row < n; row++) CM_TRY(check_observation(observation + (size_t)row * size, size, row));
-    CM_TRY(need_inference(a));
-    const cm_inference_arrays *io = cm_inference_get(a->inference);
+static cm_status put_states(cumind_agent *a, float *to, int first, int count) {
     const size_t width = (size_t)cm_network_state_size(config_of(a)->network);
-    for (int first = 0; first < n; first += MOST_ROWS) {
-        const int count = n - first < MOST_ROWS ? n - first : MOST_ROWS;
-        fill_slots(a);
-        memcpy(io->observation, observation + (size_t)first * size, (size_t)count * size * sizeof(float));
-        CM_TRY(cm_inference_root(a->inference));
-        put_rows(logits, io->root_policy, first, count, actions);
-        put_rows(value, io->root_value, first, count, 1);
-        if (hidden) CM_TRY(cm_inference_read_states(a->inference, count, hidden + (size_t)first * width));
-    }
-    return CM_OK;
+    return to ? cm_inference_read_states(a->inference, count, to + (size_t)first * width) : CM_OK;
+}
+
+static cm_status initial_part(cumind_agent *a, const network_rows *rows, int first, int count) {
+    const size_t size = (size_t)env_of(a)->spec.observation_size, actions = (size_t)env_of(a)->spec.actions;
+    const cm_inference_arrays *io = cm_inference_get(a->inference);
+    memcpy(io->observation, rows->observation + (size_t)first * size, (size_t)count * size * sizeof(float));
+    CM_TRY(cm_inference_root(a->inference));
+    put_rows(rows->logits, io->root_policy, first, count, actions);
+    put_rows(rows->value, io->root_value, first, count, 1);
+    return put_states(a, rows->next, first, count);
+}
+
+static cm_status initial(cumind_agent *a, const network_rows *rows) {
+    const size_t size = (size_t)env_of(a)->spec.observation_size;
+    CM_TRY(cm_api_need(rows->observation, "observation"));
+    if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
+    for (int row = 0; row < rows->n; row++)
+        CM_TRY(check_observation(rows->observation + (size_t)row * size, size, row));
+    return for_each_part(a, rows, initial_part);
 }
 
 cumind_status cumind_agent_initial_inference(cumind_agent *a, int n, const float *observation, float *hidden,
                                              float *logits, float *value) {
+    const network_rows rows = {.n = n, .observation = observation, .next = hidden, .logits = logits, .value = value};
     const cm_status status = cm_api_enter(a ? &a->guard : NULL);
     if (status != CM_OK) return (cumind_status)status;
-    return cm_api_leave(&a->guard, initial(a, n, observation, hidden, logits, value));
+    return cm_api_leave(&a->guard, initial(a, &rows));
 }
-
-/* What a call of dynamics and prediction gives; each may be NULL. */
-typedef struct next_rows {
-    float *hidden, *reward, *logits, *value;
-} next_rows;
 
 static cm_status check_actions(const cumind_agent *a, int n, const int32_t *action) {
     const int actions = env_of(a)->spec.actions;
@@ -359,32 +400,29 @@ static cm_status check_actions(const cumind_agent *a, int n, const int32_t *acti
     return CM_OK;
 }
 
-static cm_status recurrent(cumind_agent *a, int n, const float *hidden, const int32_t *action, const next_rows *out) {
-    const size_t actions = (size_t)env_of(a)->spec.actions;
-    CM_TRY(cm_api_need(hidden, "hidden"));
-    CM_TRY(cm_api_need(action, "action"));
-    if (n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", n);
-    CM_TRY(check_actions(a, n, action));
-    CM_TRY(need_inference(a));
-    const cm_inference_arrays *io = cm_inference_get(a->inference);
+static cm_status recurrent_part(cumind_agent *a, const network_rows *rows, int first, int count) {
     const size_t width = (size_t)cm_network_state_size(config_of(a)->network);
-    for (int first = 0; first < n; first += MOST_ROWS) {
-        const int count = n - first < MOST_ROWS ? n - first : MOST_ROWS;
-        fill_slots(a);
-        memcpy(io->actions, action + first, (size_t)count * sizeof *action);
-        CM_TRY(cm_inference_write_states(a->inference, count, hidden + (size_t)first * width));
-        CM_TRY(cm_inference_recurrent(a->inference));
-        put_rows(out->reward, io->reward, first, count, 1);
-        put_rows(out->logits, io->policy, first, count, actions);
-        put_rows(out->value, io->value, first, count, 1);
-        if (out->hidden) CM_TRY(cm_inference_read_states(a->inference, count, out->hidden + (size_t)first * width));
-    }
-    return CM_OK;
+    const cm_inference_arrays *io = cm_inference_get(a->inference);
+    memcpy(io->actions, rows->action + first, (size_t)count * sizeof *rows->action);
+    CM_TRY(cm_inference_write_states(a->inference, count, rows->hidden + (size_t)first * width));
+    CM_TRY(cm_inference_recurrent(a->inference));
+    put_rows(rows->reward, io->reward, first, count, 1);
+    put_rows(rows->logits, io->policy, first, count, (size_t)env_of(a)->spec.actions);
+    put_rows(rows->value, io->value, first, count, 1);
+    return put_states(a, rows->next, first, count);
+}
+
+static cm_status recurrent(cumind_agent *a, const network_rows *rows) {
+    CM_TRY(cm_api_need(rows->hidden, "hidden"));
+    CM_TRY(cm_api_need(rows->action, "action"));
+    if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
+    CM_TRY(check_actions(a, rows->n, rows->action));
+    return for_each_part(a, rows, recurrent_part);
 }
 
 cumind_status cumind_agent_recurrent_inference(cumind_agent *a, int n, const float *hidden, const int32_t *action,
                                                float *next_hidden, float *reward, float *logits, float *value) {
-    const next_rows out = {next_hidden, reward, logits, value};
+    const network_rows rows = {n, NULL, hidden, action, next_hidden, reward, logits, value};
     const cm_status status = cm_api_enter(a ? &a->guard : NULL);
-    return status == CM_OK ? cm_api_leave(&a->guard, recurrent(a, n, hidden, action, &out)) : (cumind_status)status;
+    return status == CM_OK ? cm_api_leave(&a->guard, recurrent(a, &rows)) : (cumind_status)status;
 }

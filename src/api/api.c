@@ -30,6 +30,23 @@ cumind_status cumind_fail(cumind_status status, const char *message) {
     return (cumind_status)cm_fail(known ? (cm_status)status : CM_ERR_MODEL, "%s", message ? message : "");
 }
 
+/* ---- handles ---- */
+
+static int forks; /* between the process that has opened the first handle and this one */
+
+static void count_fork(void) { forks++; }
+
+static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+
+void cm_api_guard_begin(cm_api_guard *guard, const char *what) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_forks);
+    guard->what = what;
+    guard->forks = forks;
+}
+
+bool cm_api_is_own(const cm_api_guard *guard) { return guard->forks == forks; }
+
 /* ---- the log ---- */
 
 static struct {

@@ -17,12 +17,24 @@ extern "C" {
 typedef struct cm_api_guard {
     const char *what; /* "the agent": what messages call the handle */
     int taken;        /* by a call; only cm_api_enter and cm_api_leave touch it */
+    int forks;        /* behind this process when it was opened */
 } cm_api_guard;
 
+/* Of a handle that is opened now. */
+void cm_api_guard_begin(cm_api_guard *guard, const char *what);
+
+/* Whether this process has opened the handle, and not one that it was forked from: its threads are there. */
+bool cm_api_is_own(const cm_api_guard *guard);
+
 /* CM_OK: the caller may use the handle, and gives it back by cm_api_leave. Errors: CM_ERR_INPUT where it is NULL,
- * CM_ERR_STATE where another thread uses it. */
+ * CM_ERR_STATE where another thread uses it, or another process has opened it. */
 static inline cm_status cm_api_enter(cm_api_guard *guard) {
     if (!guard) return cm_fail(CM_ERR_INPUT, "the handle is NULL: it was not opened, or it was closed");
+    if (!cm_api_is_own(guard))
+        return cm_fail(CM_ERR_STATE,
+                       "%s: opened by the process that this one was forked from; open it here, or start "
+                       "processes by spawn",
+                       guard->what);
     if (__atomic_exchange_n(&guard->taken, 1, __ATOMIC_ACQUIRE) == 0) return CM_OK;
     return cm_fail(CM_ERR_STATE, "%s is in use by another thread; a handle is for one at a time", guard->what);
 }

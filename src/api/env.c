@@ -1,5 +1,7 @@
 #include "api/env.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +9,23 @@
 
 /* ---- opening ---- */
 
-const char *cumind_env_name(int index) {
+enum { MOST_NAMES = 64, NAME_BYTES = 32 };
+static char names[MOST_NAMES][NAME_BYTES];
+
+/* Those that come in sizes with the size that they have where none is named. */
+static void write_names(void) {
     int count;
     const cm_env_def *const *rows = cm_env_registry(&count);
-    return index >= 0 && index < count ? rows[index]->name : NULL;
+    for (int i = 0; i < count && i < MOST_NAMES; i++) {
+        const int size = rows[i]->default_size, length = snprintf(names[i], NAME_BYTES, "%s", rows[i]->name);
+        if (rows[i]->max_size > 0) snprintf(names[i] + length, (size_t)(NAME_BYTES - length), "%d", size);
+    }
+}
+
+const char *cumind_env_name(int index) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, write_names);
+    return index >= 0 && index < MOST_NAMES && names[index][0] ? names[index] : NULL;
 }
 
 static void alloc_arrays(cumind_env *e, cm_arena *arena) {
@@ -79,7 +94,7 @@ cm_status cm_api_make_env(const cm_env *env, int instances, uint64_t seed, cumin
     cumind_env *e;
     if (instances < 1) return cm_fail(CM_ERR_INPUT, "instances must be at least 1, got %d", instances);
     CM_TRY(cm_alloc(&e, 1, sizeof *e, "environments"));
-    e->guard.what = "the environments";
+    cm_api_guard_begin(&e->guard, "the environments");
     e->env = *env;
     e->instances = instances;
     const cm_status status = build(e, seed);
@@ -110,7 +125,7 @@ cumind_status cumind_env_open(const char *name, int instances, uint64_t seed, co
 }
 
 void cumind_env_close(cumind_env *e) {
-    if (!e) return;
+    if (!e || !cm_api_is_own(&e->guard)) return;
     cm_vector_env_destroy(e->vector);
     cm_arena_destroy(&e->arena);
     free(e);

@@ -97,7 +97,7 @@ static cm_status open_search(const cumind_search_options *options, int batch, in
                        chance);
     cumind_search *s;
     CM_TRY(cm_alloc(&s, 1, sizeof *s, "a search"));
-    s->guard.what = "the search";
+    cm_api_guard_begin(&s->guard, "the search");
     s->batch = batch, s->actions = actions, s->chance = chance, s->simulations = options->num_simulations;
     const cm_status status = build(s, options);
     if (status == CM_OK) {
@@ -114,7 +114,7 @@ cumind_status cumind_search_open(const cumind_search_options *options, int batch
 }
 
 void cumind_search_close(cumind_search *s) {
-    if (!s) return;
+    if (!s || !cm_api_is_own(&s->guard)) return;
     cm_search_destroy(s->search);
     free(s->legal);
     free(s->keys);

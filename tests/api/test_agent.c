@@ -293,6 +293,24 @@ START_TEST(runs_that_cannot_be_opened_are_named) {
 }
 END_TEST
 
+START_TEST(episodes_are_evaluated_as_by_the_program) {
+    double returns[6] = {0};
+    char text[256], number[32];
+    cumind_agent *game = open_agent("game");
+    OK(cumind_agent_evaluate(game, 6, 5, returns));
+    strcpy(text, "\"returns\": [");
+    for (int i = 0; i < 6; i++) {
+        snprintf(number, sizeof number, "%s%.1f", i ? ", " : "", returns[i]);
+        strcat(text, number);
+    }
+    cm_program_run(cm_test_folder, "eval --run game --episodes 6 --seed 5 --json", &result);
+    ck_assert_msg(strstr(result.out, text) != NULL, "%s is not in %s", text, result.out);
+    expect(cumind_agent_evaluate(game, 0, 5, returns), CUMIND_ERR_INPUT, "episodes must be at least 1, got 0");
+    expect(cumind_agent_evaluate(game, 1, 5, NULL), CUMIND_ERR_INPUT, "returns must not be NULL");
+    cumind_agent_close(game);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("api/agent");
     TCase *tests = tcase_create("agents");
@@ -305,6 +323,7 @@ int main(void) {
     tcase_add_test(tests, policies_of_single_numbers_are_told_as_visit_fractions);
     tcase_add_test(tests, what_an_agent_cannot_do_is_said);
     tcase_add_test(tests, runs_that_cannot_be_opened_are_named);
+    tcase_add_test(tests, episodes_are_evaluated_as_by_the_program);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -285,6 +286,43 @@ START_TEST(lines_of_the_log_go_where_the_caller_wants_them) {
 }
 END_TEST
 
+START_TEST(names_have_the_size_that_they_mean) {
+    cumind_spec spec;
+    bool has_go = false;
+    open_env("go", 1, NULL);
+    cumind_env_get_spec(env, &spec);
+    cumind_env_close(env);
+    for (int i = 0; cumind_env_name(i); i++) has_go |= strcmp(cumind_env_name(i), spec.name) == 0;
+    ck_assert_str_eq(spec.name, "go9");
+    ck_assert(has_go);
+}
+END_TEST
+
+static int use_what_the_parent_opened(void) {
+    const int32_t action = 0;
+    cumind_env *own = NULL;
+    const bool is_refused = cumind_env_step(env, &action) == CUMIND_ERR_STATE &&
+                            strstr(cumind_error_message(), "the process that this one was forked from");
+    cumind_env_close(env);
+    const bool opens =
+        cumind_env_open("catch", 1, 1, NULL, 0, &own) == CUMIND_OK && cumind_env_step(own, &action) == CUMIND_OK;
+    cumind_env_close(own);
+    return is_refused && opens ? 0 : 1;
+}
+
+START_TEST(a_forked_process_opens_environments_of_its_own) {
+    int status = -1;
+    open_env("catch", 1, NULL);
+    const pid_t child = fork();
+    if (child == 0) _exit(use_what_the_parent_opened());
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    const int32_t action = 0;
+    step(&action);
+    cumind_env_close(env);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("api/env");
     TCase *tests = tcase_create("environments");
@@ -299,6 +337,8 @@ int main(void) {
     tcase_add_test(tests, a_copy_goes_on_as_the_other);
     tcase_add_test(tests, a_library_is_opened_by_its_path_and_a_text_in_python_is_given_seeds);
     tcase_add_test(tests, wrong_arguments_are_named);
+    tcase_add_test(tests, names_have_the_size_that_they_mean);
+    tcase_add_test(tests, a_forked_process_opens_environments_of_its_own);
     tcase_add_test(tests, lines_of_the_log_go_where_the_caller_wants_them);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
