@@ -1,5 +1,6 @@
 """cumind in Python: trained agents, environments in batches, and the tree search over models of one's own.
 
+    run = cumind.train("CartPole-v1", seed=1); agent = run.agent()
     agent = cumind.load("runs/cp")
     env = gymnasium.make("cumind/connect4"); vector = gymnasium.make_vec("cumind/CartPole-v1", num_envs=1024)
     out = cumind.search.gumbel_muzero_policy(root, recurrent_fn, num_simulations=50)
@@ -12,6 +13,7 @@ from __future__ import annotations
 from . import _native, search
 from .agent import Agent, Analysis, load
 from .batch import Batch, names
+from ._native import Facts, Spec
 from .errors import (
     AbsentError,
     DeviceError,
@@ -24,6 +26,8 @@ from .errors import (
     OutOfMemoryError,
     StateError,
 )
+from .run import Evaluation, Run
+from .train import Iteration, train
 
 __version__: str = _native.native.cumind_version().decode()
 
@@ -41,14 +45,20 @@ __all__ = [
     "Batch",
     "DeviceError",
     "Error",
+    "Evaluation",
+    "Facts",
     "FileError",
     "InputError",
     "InterruptedRunError",
+    "Iteration",
     "ModelError",
     "NotFiniteError",
     "OutOfMemoryError",
+    "Run",
+    "Spec",
     "StateError",
     "load",
     "names",
     "search",
+    "train",
 ]

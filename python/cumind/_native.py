@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
+import re
+import shutil
+import sys
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
 from typing import Any, Iterable
 
@@ -16,8 +19,20 @@ from .errors import BY_STATUS, InputError, StateError
 INTERFACE = 1  # CUMIND_INTERFACE of the header that this package was written for
 
 
-class Spec(ctypes.Structure):
-    """cumind_spec: what an environment is (include/cumind.h)."""
+class _Row(ctypes.Structure):
+    """A struct that shows its members."""
+
+    def __repr__(self) -> str:
+        members = ", ".join(f"{field[0]}={_shown(getattr(self, field[0]))}" for field in self._fields_)
+        return f"{type(self).__name__}({members})"
+
+
+def _shown(value: Any) -> str:
+    return repr(value if not isinstance(value, ctypes.Array) else tuple(value))
+
+
+class Spec(_Row):
+    """cumind_spec: what an environment is (include/cumind.h). `name` is bytes, str(spec) the name as a text."""
 
     name: bytes
     observation_rank: int
@@ -57,12 +72,15 @@ class Spec(ctypes.Structure):
         """Of an observation: (O,) or (H, W, channels)."""
         return tuple(self.observation_shape[: self.observation_rank])
 
+    def __str__(self) -> str:
+        return self.name.decode()
+
 
 class EnvArrays(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("observation", "legal", "to_play", "reward", "terminated", "truncated")]
 
 
-class Facts(ctypes.Structure):
+class Facts(_Row):
     """cumind_agent_facts: what an agent is."""
 
     updates: int
@@ -147,6 +165,63 @@ class Trees(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("parent", "action_from_parent", "visits", "value", "children")]
 
 
+class IterationTold(ctypes.Structure):
+    _fields_ = [
+        ("iteration", c_int64),
+        ("env_steps", c_int64),
+        ("updates", c_int64),
+        ("episodes", c_int64),
+        ("share", c_double),
+        ("seconds", c_double),
+        ("env_steps_per_second", c_double),
+        ("updates_per_second", c_double),
+        ("mean_return", c_double),
+        ("mean_length", c_double),
+        ("total_loss", c_double),
+        ("eval_return", c_double),
+        ("metrics", c_char_p),
+    ]
+
+
+ITERATION_FUNCTION = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(IterationTold))
+
+
+class Training(ctypes.Structure):
+    iteration: Any
+
+    _fields_ = [
+        ("configuration", c_char_p),
+        ("run", c_char_p),
+        ("init_from", c_char_p),
+        ("replay_from", c_char_p),
+        ("resume", c_char_p),
+        ("checkpoint", c_int64),
+        ("overwrite", c_bool),
+        ("drop_damaged", c_bool),
+        ("iteration", ITERATION_FUNCTION),
+        ("context", c_void_p),
+    ]
+
+
+class TrainResult(ctypes.Structure):
+    run: bytes
+    end: int
+
+    _fields_ = [
+        ("end", c_int),
+        ("run", c_char * 4096),
+        ("iterations", c_int64),
+        ("env_steps", c_int64),
+        ("updates", c_int64),
+        ("episodes", c_int64),
+        ("seconds", c_double),
+        ("evaluation_episodes", c_int),
+        ("evaluation_mean", c_double),
+        ("evaluation_low", c_double),
+        ("evaluation_high", c_double),
+    ]
+
+
 def _candidates() -> Iterable[str]:
     here = os.path.dirname(os.path.abspath(__file__))
     if "CUMIND_LIBRARY" in os.environ:
@@ -199,6 +274,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_agent_values": (c_int, [c_void_p, c_int32, c_void_p]),
     "cumind_agent_initial_inference": (c_int, [c_void_p, c_int] + 4 * [c_void_p]),
     "cumind_agent_recurrent_inference": (c_int, [c_void_p, c_int] + 6 * [c_void_p]),
+    "cumind_agent_evaluate": (c_int, [c_void_p, c_int, c_uint64, c_void_p]),
+    "cumind_train": (c_int, [POINTER(Training), POINTER(c_char_p), c_int, POINTER(TrainResult)]),
+    "cumind_train_stop": (None, []),
     "cumind_search_defaults": (SearchOptions, [c_int]),
     "cumind_search_open": (c_int, [POINTER(SearchOptions), c_int, c_int, c_int, POINTER(c_void_p)]),
     "cumind_search_close": (None, [c_void_p]),
@@ -210,10 +288,42 @@ for _name, (_result, _arguments) in _SIGNATURES.items():
     _function.restype, _function.argtypes = _result, _arguments
 
 
-def check(status: int) -> None:
-    """Raises the exception of a status that is no CUMIND_OK."""
+# What the library calls by the names of flags and of C, by those of Python.
+_WORDS = (
+    (re.compile(r"--set "), ""),
+    (re.compile(r"--(overwrite|drop-damaged)"), lambda m: m[1].replace("-", "_") + "=True"),
+    (re.compile(r"--([a-z]+(?:-[a-z]+)*)(:| (?=[^\s,;:.]))"), lambda m: m[1].replace("-", "_") + ("=" if m[2] == " " else ":")),
+    (re.compile(r"--([a-z]+(?:-[a-z]+)*)"), lambda m: m[1].replace("-", "_")),
+    (re.compile(r"^settings: (?=\w)"), ""),
+    (re.compile(r"\bcumind_agent_(\w+)"), r"Agent.\1"),
+    (re.compile(r"\bcumind_env_(\w+)"), r"Batch.\1"),
+    (re.compile(r"^configuration\b"), "config"),
+    (re.compile(r"\broots\.noise"), "noise"),
+    (re.compile(r"\broots\.invalid\b"), "invalid_actions"),
+    (re.compile(r"\broots\."), "root."),
+    (re.compile(r"^legal\b"), "mask"),
+)
+
+
+def spoken(message: str) -> str:
+    """A line of the library in the words of this package."""
+    for pattern, word in _WORDS:
+        message = pattern.sub(word, message)
+    return message
+
+
+def check(status: int, message: str | None = None) -> None:
+    """Raises the exception of a status that is no CUMIND_OK, with this thread's message if none is given."""
     if status:
-        raise BY_STATUS[status if status < len(BY_STATUS) else 0](native.cumind_error_message().decode())
+        text = native.cumind_error_message().decode() if message is None else message
+        raise BY_STATUS[status if status < len(BY_STATUS) else 0](spoken(text))
+
+
+def prefer_this_python() -> None:
+    """Environments in Python are played by the python3 of PATH: that of a virtual environment is this one, activated or not."""
+    own, found = os.path.dirname(sys.executable), shutil.which("python3")
+    if sys.prefix != sys.base_prefix and (found is None or os.path.dirname(found) != own):
+        os.environ["PATH"] = own + os.pathsep + os.environ.get("PATH", os.defpath)
 
 
 def texts(settings: dict[str, Any]) -> tuple[Any, int]:

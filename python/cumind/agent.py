@@ -40,13 +40,14 @@ class Agent:
 
     run: its folder. checkpoint: "preferred" (the best that was evaluated, else the latest), "best", "latest", or a number
     of updates. settings: configuration keys that change what the run says, as evaluation_simulations=200, backend="cpu".
-    One thread uses an agent at a time. Raises InputError, FileError (a damaged checkpoint), StateError (there is none).
+    One thread uses an agent at a time. Raises InputError, FileError (no such folder, a damaged checkpoint), StateError (there is none).
     """
 
     def __init__(self, run: str | os.PathLike[str], checkpoint: str | int = "preferred", **settings: Any) -> None:
         if isinstance(checkpoint, str) and checkpoint not in _CHECKPOINTS:
             raise InputError(f'checkpoint: "{checkpoint}" is none of {", ".join(_CHECKPOINTS)}, and no number of updates')
         number = _CHECKPOINTS[checkpoint] if isinstance(checkpoint, str) else lib.integer("checkpoint", checkpoint, 0, 2**53)
+        lib.prefer_this_python()
         words, count = lib.texts(settings)
         pointer = ctypes.c_void_p()
         lib.check(lib.native.cumind_agent_open(lib.encode("run", run), number, words, count, ctypes.byref(pointer)))
@@ -67,7 +68,7 @@ class Agent:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<cumind.Agent of {self.spec.name.decode()} after {self.facts.updates} updates>"
+        return f"<cumind.Agent of {self.spec} after {self.facts.updates} updates>"
 
     def _rows(self, observation: Any) -> tuple[NDArray[Any], bool]:
         """The observations as rows, and whether it is a single one."""
@@ -155,6 +156,19 @@ class Agent:
         )
         return Analysis(**out)
 
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> NDArray[np.float64]:
+        """Plays episodes without noise, number i from seed + i; of games of two against a player that moves at random, and first
+        in every other one. Returns their returns [episodes], those of `cumind eval`."""
+        episodes = lib.integer("episodes", episodes, 1, 1_000_000)
+        seed = lib.integer("seed", seed, 0, 2**53)
+        returns = np.empty(episodes, np.float64)
+        for first in range(0, episodes, _EPISODES):  # Ctrl-C comes through between two calls
+            part = returns[first : first + _EPISODES]
+            lib.check(
+                lib.native.cumind_agent_evaluate(self._handle.pointer, len(part), seed + first, part.ctypes.data)
+            )
+        return returns
+
     def initial_inference(self, observation: Any) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Representation and prediction: hidden states [n, S], policy logits [n, A], values [n]; no n of a single one."""
         rows, single = self._rows(observation)
@@ -189,6 +203,8 @@ class Agent:
         )
         return (following[0], reward[0], logits[0], value[0]) if single else (following, reward, logits, value)
 
+
+_EPISODES = 100  # of a call; even, since the first move of games alternates
 
 _TYPES: dict[str, type] = {
     "action": np.int32,

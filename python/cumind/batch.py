@@ -12,11 +12,16 @@ from . import _native as lib
 
 
 def names() -> list[str]:
-    """The environments of the registry: "CartPole-v1", "connect4" ..."""
+    """The environments of the registry: "CartPole-v1", "go9" ...; of those with sizes others may be named ("go13")."""
     found: list[str] = []
     while name := lib.native.cumind_env_name(len(found)):
         found.append(name.decode())
     return found
+
+
+def stem(name: str) -> str:
+    """"go" of "go9"."""
+    return name if "-" in name else name.rstrip("0123456789")
 
 
 class Batch:
@@ -28,9 +33,10 @@ class Batch:
     """
 
     def __init__(self, name: str, count: int = 1, seed: int = 0, **settings: Any) -> None:
+        lib.prefer_this_python()
         words, length = lib.texts(settings)
         pointer = ctypes.c_void_p()
-        number = lib.integer("count", count, 0, 2**31 - 1)
+        number = lib.integer("count", count, 1, 2**31 - 1)
         seed = lib.integer("seed", seed, 0, 2**64 - 1)
         lib.check(
             lib.native.cumind_env_open(lib.encode("name", name), number, seed, words, length, ctypes.byref(pointer))

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from . import _native as lib
-from .batch import Batch, names
+from .batch import Batch, names, stem
 from .errors import InputError
 
 
@@ -145,13 +145,22 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self.batch.close()
 
 
+def _opens(name: str) -> bool:
+    try:
+        Batch(name).close()
+    except InputError:
+        return False
+    return True
+
+
 def register() -> None:
-    """Makes cumind/NAME known for every environment of the registry; once."""
+    """Makes cumind/NAME known for every environment of the registry, "go9" also as "go"; once."""
     for name in names():
-        if f"cumind/{name}" not in gym.registry:
-            gym.register(
-                f"cumind/{name}",
-                entry_point="cumind.gym:Environment",
-                vector_entry_point="cumind.gym:Vector",
-                kwargs={"name": name},
-            )
+        for word in (name, stem(name)):
+            if f"cumind/{word}" not in gym.registry and (word == name or (word and _opens(word))):
+                gym.register(
+                    f"cumind/{word}",
+                    entry_point="cumind.gym:Environment",
+                    vector_entry_point="cumind.gym:Vector",
+                    kwargs={"name": word},
+                )

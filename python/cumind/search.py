@@ -268,6 +268,15 @@ def _set(options: lib.SearchOptions, name: str, value: Any) -> None:
         raise InputError(f"{name}: {error}") from None
 
 
+# Arguments of a policy that are members of cumind_search_options.
+_COMMON = ("num_simulations", "max_depth", "qtransform")
+_PUCT = (*_COMMON, "dirichlet_alpha", "dirichlet_fraction", "pb_c_init", "pb_c_base", "temperature")
+
+
+def _pick(arguments: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: arguments[name] for name in names}
+
+
 def _options(policy: int, given: dict[str, Any]) -> lib.SearchOptions:
     options = lib.native.cumind_search_defaults(policy)
     for name, value in given.items():
@@ -461,8 +470,7 @@ def muzero_policy(
     invalid_actions: 1 where an action may not be played [B, A]. rng_key: an integer, or a key of JAX; None: no noise, and the
     most visited action is played. noise: Dirichlet noise [B, A] in place of what the key gives. max_depth None: no limit.
     """
-    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, dirichlet_alpha=dirichlet_alpha,
-                   dirichlet_fraction=dirichlet_fraction, pb_c_init=pb_c_init, pb_c_base=pb_c_base, temperature=temperature)  # fmt: skip
+    options = _pick(locals(), *_PUCT)
     return _one_function(MUZERO, root, recurrent_fn, params, rng_key, invalid_actions, noise, options)
 
 
@@ -484,8 +492,7 @@ def gumbel_muzero_policy(
 
     Arguments as of `muzero_policy`; noise: standard Gumbel noise [B, A]. action_weights are the improved policy.
     """
-    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, gumbel_scale=gumbel_scale,
-                   max_num_considered_actions=max_num_considered_actions)  # fmt: skip
+    options = _pick(locals(), *_COMMON, "gumbel_scale", "max_num_considered_actions")
     return _one_function(GUMBEL_MUZERO, root, recurrent_fn, params, rng_key, invalid_actions, noise, options)
 
 
@@ -513,8 +520,7 @@ def stochastic_muzero_policy(
     decision_recurrent_fn takes actions and states to (DecisionRecurrentFnOutput, afterstates), chance_recurrent_fn outcomes
     0 .. num_chance_outcomes-1 and afterstates to (ChanceRecurrentFnOutput, states); both embeddings have the form of the root's.
     """
-    options = dict(num_simulations=num_simulations, max_depth=max_depth, qtransform=qtransform, dirichlet_alpha=dirichlet_alpha,
-                   dirichlet_fraction=dirichlet_fraction, pb_c_init=pb_c_init, pb_c_base=pb_c_base, temperature=temperature)  # fmt: skip
+    options = _pick(locals(), *_PUCT)
     outcomes = lib.integer("num_chance_outcomes", num_chance_outcomes, 1, 2**16)
     search, keys = _Search(STOCHASTIC_MUZERO, root, outcomes, options), _Keys(rng_key)
 

@@ -150,7 +150,7 @@ class Agents(unittest.TestCase):
         agent, rules = self.load("pole"), self.load("rules")
         good = np.zeros(4, np.float32)
         for call, error, text in (
-            (lambda: cumind.load("/nowhere"), cumind.InputError, "/nowhere"),
+            (lambda: cumind.load("/nowhere"), cumind.FileError, "/nowhere"),
             (lambda: self.load("pole", checkpoint="newest"), cumind.InputError, 'checkpoint: "newest"'),
             (lambda: self.load("pole", num_simulationz=3), cumind.InputError, "num_simulations"),
             (lambda: agent.act(np.zeros(5)), cumind.InputError, r"observation: shape \(5,\)"),

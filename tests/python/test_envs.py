@@ -127,6 +127,29 @@ class Environments(unittest.TestCase):
                 take(batch)
         batch.step([0])
 
+    def test_names_have_sizes_and_ids_need_none(self):
+        self.assertIn("go9", cumind.names())
+        for name in ("go9", "go", "connect4"):
+            self.assertIn(f"cumind/{name}", gym.registry)
+        self.assertNotIn("cumind/connect", gym.registry)
+
+    def test_a_forked_process_is_refused_what_its_parent_has_opened(self):
+        batch = cumind.Batch("catch")
+        child = os.fork()
+        if child == 0:
+            try:
+                batch.step([0])
+            except cumind.StateError as error:
+                os._exit(7 if "forked" in str(error) else 2)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        batch.step([0])
+
+    def test_what_a_task_is_can_be_read(self):
+        text = repr(cumind.Batch("catch").spec)
+        self.assertRegex(text, r"Spec\(name=b'catch', observation_rank=3, observation_shape=\(10, 5, 1\), .* players=1")
+        self.assertEqual(str(cumind.Batch("go").spec), "go9")
+
     def test_a_forked_process_leaves_environments_in_python_alone(self):
         program = """
 import os, sys, cumind
@@ -149,7 +172,7 @@ assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
     def test_wrong_arguments_are_named(self):
         for call, text in (
             (lambda: cumind.Batch("conect4"), "connect4"),
-            (lambda: cumind.Batch("catch", count=0), "instances must be at least 1"),
+            (lambda: cumind.Batch("catch", count=0), "count: 0 is not in 1 "),
             (lambda: cumind.Batch("catch", seed=-1), "seed: -1"),
             (lambda: cumind.Batch("catch", seed="x"), "seed: 'x' is no whole number"),
             (lambda: cumind.Batch("catch", count=2**32 + 1), "count: 4294967297 is not in"),

@@ -258,7 +258,7 @@ class Models(unittest.TestCase):
             (dict(num_simulations=-1), "num_simulations"),
             (dict(num_simulations=2**32 + 3), "num_simulations: 4294967299 is not in"),
             (dict(num_simulations=2.5), "num_simulations: 2.5 is no whole number"),
-            (dict(noise=np.full((2, 3), np.nan)), "roots.noise: number 0 of root 0 is not finite"),
+            (dict(noise=np.full((2, 3), np.nan)), "^noise: number 0 of root 0 is not finite"),
             (dict(qtransform="best"), "qtransform: 'best' is none of"),
             (dict(invalid_actions=[[1, 0, 0]]), "invalid_actions: shape"),
             (dict(noise=np.zeros((2, 2))), "noise: shape"),
