@@ -7,23 +7,47 @@ static bool is_half(const cm_call *call, int i) {
     return call->t[i].dtype == call->attr.compute && call->attr.compute != CM_F32;
 }
 
+#define BIT(op, tensor) (1u << CM_T_##op##_##tensor)
+
+cm_half_rule cm_op_half_rule(cm_op op) {
+    switch (op) {
+    case CM_OP_conv2d: return (cm_half_rule){.alone = BIT(conv2d, x), .plain = BIT(conv2d, y)};
+    case CM_OP_conv2d_backward:
+        return (cm_half_rule){.alone = BIT(conv2d_backward, x) | BIT(conv2d_backward, dx),
+                              .plain = BIT(conv2d_backward, dy)};
+    case CM_OP_conv2d_norm:
+        return (cm_half_rule){.alone = BIT(conv2d_norm, x) | BIT(conv2d_norm, y) | BIT(conv2d_norm, residual)};
+    case CM_OP_batch_norm:
+        return (cm_half_rule){.alone = BIT(batch_norm, x),
+                              .with_x = BIT(batch_norm, y) | BIT(batch_norm, residual),
+                              .x = CM_T_batch_norm_x};
+    case CM_OP_batch_norm_inference:
+        return (cm_half_rule){.alone = BIT(batch_norm_inference, x),
+                              .with_x = BIT(batch_norm_inference, y) | BIT(batch_norm_inference, residual),
+                              .x = CM_T_batch_norm_inference_x};
+    case CM_OP_batch_norm_backward:
+        return (cm_half_rule){.alone = BIT(batch_norm_backward, x),
+                              .with_x = BIT(batch_norm_backward, y) | BIT(batch_norm_backward, dy) |
+                                        BIT(batch_norm_backward, dx) | BIT(batch_norm_backward, dresidual),
+                              .x = CM_T_batch_norm_backward_x};
+    default: return (cm_half_rule){0};
+    }
+}
+
+/* Does a convolution do nothing but multiply and add? */
+static bool is_plain(const cm_call *call) {
+    if (call->op == CM_OP_conv2d_backward) return !call->t[CM_T_conv2d_backward_dbias].data;
+    return !call->t[CM_T_conv2d_bias].data && call->attr.activation == CM_ACT_NONE && !call->attr.accumulate;
+}
+
 /* Whether a tensor may be of 16 bits where others are float32 (ops.def). */
 static bool may_be_half(const cm_call *call, int i) {
-    const bool is_nhwc = call->t[i].ndim == 4 && call->t[i].dim[3] % 8 == 0;
-    switch (call->op) {
-    case CM_OP_dense: return i == CM_T_dense_x;
-    case CM_OP_dense_backward: return i == CM_T_dense_backward_x;
-    case CM_OP_conv2d:
-        return is_nhwc && (i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
-                                                  call->attr.activation == CM_ACT_NONE && !call->attr.accumulate));
-    case CM_OP_conv2d_norm:
-        return is_nhwc && (i == CM_T_conv2d_norm_x || i == CM_T_conv2d_norm_y || i == CM_T_conv2d_norm_residual);
-    case CM_OP_batch_norm_inference:
-        return is_nhwc && (i == CM_T_batch_norm_inference_x ||
-                           ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
-                            is_half(call, CM_T_batch_norm_inference_x)));
-    default: return false;
-    }
+    const cm_half_rule rule = cm_op_half_rule(call->op);
+    if (call->op == CM_OP_dense) return i == CM_T_dense_x;
+    if (call->op == CM_OP_dense_backward) return i == CM_T_dense_backward_x;
+    if (call->t[i].ndim != 4 || call->t[i].dim[3] % 8 != 0) return false;
+    return (rule.alone >> i & 1) || ((rule.plain >> i & 1) && is_plain(call)) ||
+           ((rule.with_x >> i & 1) && is_half(call, rule.x));
 }
 
 bool cm_call_is_half(const cm_call *call) {

@@ -15,6 +15,16 @@ cm_status cm_call_check(const cm_call *call) CM_MUST_USE;
 /* Whether a tensor of a call that was checked is of 16 bits (ops.def). */
 bool cm_call_is_half(const cm_call *call);
 
+/* Which NHWC tensors of an operation may be of the 16 bits of attr.compute, a bit for each place (ops.def). All others
+ * are float32. */
+typedef struct cm_half_rule {
+    uint32_t alone;  /* by themselves */
+    uint32_t plain;  /* of a convolution without bias and activation that is not added to */
+    uint32_t with_x; /* where the tensor at place x is */
+    int x;
+} cm_half_rule;
+cm_half_rule cm_op_half_rule(cm_op op);
+
 #ifdef __cplusplus
 }
 #endif

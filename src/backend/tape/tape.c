@@ -280,7 +280,7 @@ cm_var cm_tape_root(const cm_tape *tape, cm_var x) {
 
 bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tape->var[x].grad != CM_NO_VAR; }
 
-void cm_tape_half_copies(cm_tape *tape) { tape->copies = tape->training && tape->compute != CM_F32; }
+void cm_tape_use_half(cm_tape *tape) { tape->half = tape->training && tape->compute != CM_F32; }
 
 void cm_tape_use_branches(cm_tape *tape, int branches) { tape->branches = branches; }
 

@@ -41,18 +41,20 @@ enum { CM_NO_VAR = -1 };
 cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) CM_MUST_USE;
 void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that play it */
 
-/* On a tape that does not train and computes in 16 bits: NHWC activations that only convolutions and the constant norms
- * after them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
- * half); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
+/* On a tape that computes in 16 bits: NHWC activations, and their gradients, that only convolutions and the norms after
+ * them see are of that type, where channels are a multiple of 8. For backends that take such (backend.h, takes_half).
+ * Of a tape that does not train it is called before cm_tape_finish; one that trains does so by itself
+ * (cm_tape_use_half), when its gradients are known. Errors: CM_ERR_MEMORY. */
 cm_status cm_tape_half_activations(cm_tape *tape) CM_MUST_USE;
 /* After that, for the same backends: a convolution to activations of 16 bits that only a constant norm sees and that
  * norm become one call (conv2d_norm). */
 void cm_tape_join_norms(cm_tape *tape);
 
 /* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
- * their outputs, that the calls which make those write with them. All numbers stay as they are. Before cm_tape_finish,
- * for backends that take such (backend.h, takes_half). */
-void cm_tape_half_copies(cm_tape *tape);
+ * their outputs, that the calls which make those write with them, which changes no number; and activations are of 16
+ * bits (cm_tape_half_activations), which rounds them. Before cm_tape_finish, for backends that take such (backend.h,
+ * takes_half). */
+void cm_tape_use_half(cm_tape *tape);
 
 /* On a tape that trains calls are spread over `branches` >= 0 branches (cm_call.branch; those of the class): of the
  * forward pass the last layers of heads, each head with its loss, of which the last and every (branches + 1)th stay in

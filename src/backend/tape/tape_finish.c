@@ -5,10 +5,11 @@
 static cm_status complete(cm_tape *tape) {
     if (tape->training) {
         cm_tape_backward(tape);
+        if (tape->half) CM_TRY(cm_tape_half_activations(tape));
         cm_tape_merge_gradients(tape);
     }
     cm_tape_place(tape, 0);
-    if (tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
+    if (tape->half && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
     cm_tape_give_branches(tape);
     return CM_OK;
 }

@@ -7,7 +7,8 @@
  *                                       tape_join.c     convolution and norm are one call
  *   cm_tape_finish, in this order
  *     of a tape that trains             tape_backward.c backward calls, in reverse
- *                                       tape_merge.c    gradients of a parameter that several calls share
+ *     of one that trains in 16 bits     tape_half.c     NHWC activations, and their gradients, of that type
+ *     of one that trains                tape_merge.c    gradients of a parameter that several calls share
  *     of every tape                     tape_memory.c   where variables lie in WORK
  *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits next to what layers read
  *     of one whose backend has branches    tape_branches.c    calls that run concurrently with what follows them
@@ -53,7 +54,7 @@ typedef struct cm_tape_constant_fill {
 enum { CM_TAPE_CONSTANTS = 16 };
 
 struct cm_tape {
-    bool training, copies, finished;
+    bool training, half, finished;
     int branches; /* of calls; 0: all run in order */
     cm_dtype compute;
     cm_status error;
@@ -117,7 +118,8 @@ void cm_tape_backward(cm_tape *tape);
 /* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
  * these rows. Where calls have branches, those of a single call become a call of their own, too. */
 void cm_tape_merge_gradients(cm_tape *tape);
-/* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows. */
+/* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows and
+ * that leaves a part of a GPU to others. */
 bool cm_tape_makes_parameters(const cm_tape_node *call);
 
 /* Gives heads, and such calls that nothing waits for, their branches; at the end of a recording. */

@@ -5,7 +5,9 @@
  * calls keep what follows from row to row: the gradients at their inputs. On a backend with branches a single call is
  * taken apart in the same way, as only the gradient at its input is waited for.
  *
- * Convolutions are left as they are. What one reads is large, and still in the cache when its own call comes.
+ * Convolutions are merged where their gradients are of 16 bits, which is on GPUs: one call for all rows is faster than
+ * several. What one reads on a CPU is still in the cache when its own call comes. They fill a GPU by themselves, so
+ * they get no branch and are not taken apart.
  */
 #include "backend/tape/tape_internal.h"
 
@@ -17,6 +19,7 @@ typedef struct merge_rule {
     int shared[SHARED]; /* gradients of parameters */
     int rows[ROWS];     /* what has a row per row of the call, and is needed for them */
     int input;          /* gradient at the input, a row per row */
+    bool fills;         /* such a call fills a GPU */
 } merge_rule;
 
 #define AT(op, name) CM_T_##op##_##name
@@ -24,16 +27,24 @@ static const merge_rule rules[] = {
     {CM_OP_dense_backward,
      {AT(dense_backward, dweight), AT(dense_backward, dbias)},
      {AT(dense_backward, dy), AT(dense_backward, x), AT(dense_backward, action), NONE},
-     AT(dense_backward, dx)},
+     AT(dense_backward, dx),
+     false},
+    {CM_OP_conv2d_backward,
+     {AT(conv2d_backward, dweight), AT(conv2d_backward, dbias)},
+     {AT(conv2d_backward, dy), AT(conv2d_backward, x), NONE, NONE},
+     AT(conv2d_backward, dx),
+     true},
     {CM_OP_layer_norm_backward,
      {AT(layer_norm_backward, dscale), AT(layer_norm_backward, dshift)},
      {AT(layer_norm_backward, dy), AT(layer_norm_backward, x), AT(layer_norm_backward, y),
       AT(layer_norm_backward, saved)},
-     AT(layer_norm_backward, dx)},
+     AT(layer_norm_backward, dx),
+     false},
     {CM_OP_embedding_add_backward,
      {AT(embedding_add_backward, dtable), NONE},
      {AT(embedding_add_backward, dy), AT(embedding_add_backward, action), NONE, NONE},
-     AT(embedding_add_backward, dx)},
+     AT(embedding_add_backward, dx),
+     false},
 };
 
 /* Calls of one rule with the same parameters, in the order of the backward pass. */
@@ -100,13 +111,19 @@ static bool rows_of(const cm_tape *tape, const group *g, int place, cm_var *out)
 
 /* Has a single call both kinds of gradients, where that is one too many? */
 static bool can_split(const cm_tape *tape, const group *g) {
-    return g->count == 1 && tape->branches > 0 && call_at(tape, g->call[0])->t[g->rule->input] != CM_NO_VAR;
+    return g->count == 1 && tape->branches > 0 && !g->rule->fills &&
+           call_at(tape, g->call[0])->t[g->rule->input] != CM_NO_VAR;
+}
+
+/* Are the gradients at the outputs of its calls activations of 16 bits? */
+static bool is_half(const cm_tape *tape, const group *g) {
+    return tape->var[call_at(tape, g->call[0])->t[g->rule->rows[0]]].shape.dtype != CM_F32;
 }
 
 static bool can_merge(const cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
     if (g->count < 2) return can_split(tape, g);
-    if (is_disturbed(tape, g)) return false;
+    if (is_disturbed(tape, g) || (g->rule->fills && !is_half(tape, g))) return false;
     for (int r = 0; r < ROWS; r++) {
         if (g->rule->rows[r] == NONE || call_at(tape, g->call[0])->t[g->rule->rows[r]] == CM_NO_VAR) continue;
         if (!rows_of(tape, g, g->rule->rows[r], rows) || !cm_tape_can_lay(tape, rows, g->count)) return false;
@@ -161,7 +178,7 @@ static void merge(cm_tape *tape, const group *g) {
 
 bool cm_tape_makes_parameters(const cm_tape_node *call) {
     const merge_rule *rule = rule_of(call->op);
-    return rule && has_parameters(call, rule) && call->t[rule->input] == CM_NO_VAR;
+    return rule && !rule->fills && has_parameters(call, rule) && call->t[rule->input] == CM_NO_VAR;
 }
 
 void cm_tape_merge_gradients(cm_tape *tape) {

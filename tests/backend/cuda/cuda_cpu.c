@@ -213,11 +213,14 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
     float *result;
     check_gaps(c, a, b, out);
     const size_t n = convolve(stream, c, a, b, &result);
+    uint16_t *half = out;
+    float *wide = out;
     for (size_t i = 0; i < n; i++) {
-        if (c->type != CM_F32)
-            ((uint16_t *)out)[i] = cm_to_half(result[i], c->type);
+        if (c->accumulate) result[i] += c->type == CM_F32 ? wide[i] : cm_widen(half[i], c->type);
+        if (c->type == CM_F32)
+            wide[i] = result[i];
         else
-            ((float *)out)[i] = c->accumulate ? ((float *)out)[i] + result[i] : result[i];
+            half[i] = cm_to_half(result[i], c->type);
     }
     free(result);
     return CM_OK;

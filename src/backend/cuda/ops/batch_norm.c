@@ -5,7 +5,20 @@
 /* Workspace: the parts of the chunks, then four vectors of channels. */
 enum { MEAN, SECOND, TOTAL, VECTORS = 4 };
 
-static cm_chunks chunks_of(const cm_tensor *x) { return cm_chunks_of(cm_vector_count(x), cm_tensor_last(x), 2); }
+/* Of 16 bits: a lane has eight channels of a chunk, and reads some rows at a time. */
+static cm_chunks eights_of(int64_t rows, int columns) {
+    enum { LANES = 16384, LEAST = 8 };
+    cm_chunks c = {rows, columns, LEAST, 0, 2, NULL};
+    const int64_t share = (rows * columns / CM_EIGHT + LANES - 1) / LANES;
+    if (share > LEAST) c.chunk_rows = (int)((share + CM_NORM_ROWS - 1) / CM_NORM_ROWS * CM_NORM_ROWS);
+    c.chunks = (int)((rows + c.chunk_rows - 1) / c.chunk_rows);
+    return c;
+}
+
+static cm_chunks chunks_of(const cm_tensor *x) {
+    const int64_t rows = cm_vector_count(x);
+    return x->dtype == CM_F32 ? cm_chunks_of(rows, cm_tensor_last(x), 2) : eights_of(rows, cm_tensor_last(x));
+}
 
 static size_t workspace_of(const cm_tensor *x) {
     const cm_chunks chunks = chunks_of(x);
@@ -20,9 +33,14 @@ size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call) {
     return workspace_of(CM_ARG(call, batch_norm_inference_backward, x));
 }
 
+/* Of 16 bits; NULL: of float32, or absent. */
+static uint16_t *half_of(const cm_tensor *t) { return t->dtype == CM_F32 ? NULL : t->data; }
+
 static cm_batch_norm_args args_of(const cm_call *call, const cm_tensor *x) {
     return (cm_batch_norm_args){.chunks = chunks_of(x),
                                 .x = cm_vectors_of(x),
+                                .half_x = half_of(x),
+                                .type = x->dtype,
                                 .epsilon = call->attr.epsilon,
                                 .activation = call->attr.activation};
 }
@@ -36,6 +54,14 @@ static float *use_workspace(const cm_stream *stream, cm_batch_norm_args *args, i
 
 static int64_t elements(const cm_batch_norm_args *args) { return args->chunks.rows * args->chunks.columns; }
 
+/* Items of `rows` rows and eight channels. */
+static int64_t eights(const cm_batch_norm_args *args, int64_t rows) {
+    return (args->chunks.rows + rows - 1) / rows * (args->chunks.columns / CM_EIGHT);
+}
+
+/* Lanes that add the chunks of a channel. */
+static int adders(const cm_batch_norm_args *args) { return cm_lanes_for_sum(args->chunks.chunks); }
+
 /* Row `row` of a tensor [2, C] that may be absent. */
 static float *vector_of(const cm_tensor *t, int row) {
     return t->data ? (float *)t->data + (size_t)row * (size_t)t->stride : NULL;
@@ -43,51 +69,57 @@ static float *vector_of(const cm_tensor *t, int row) {
 
 /* ---- forward ---- */
 
+static cm_status apply(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    if (args->half_x) {
+        CM_LAUNCH(stream, call, cm_batch_norm_eights, args, eights(args, CM_EIGHT), 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_batch_norm_apply, args, elements(args), 1);
+    }
+    return CM_OK;
+}
+
+static cm_status add_chunks(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    if (args->half_x) {
+        CM_LAUNCH(stream, call, cm_batch_norm_partial_eights, args, cm_chunks_items(&args->chunks) / CM_EIGHT, 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_batch_norm_partial, args, cm_chunks_items(&args->chunks), 1);
+    }
+    return CM_OK;
+}
+
+/* Takes the tensors of operation `op`, whose names are spelled the same in both. */
+#define TAKE_TENSORS(args, call, op)                                                                                   \
+    do {                                                                                                               \
+        (args)->y = cm_vectors_of(CM_ARG(call, op, y));                                                                \
+        (args)->half_y = half_of(CM_ARG(call, op, y));                                                                 \
+        (args)->residual = cm_vectors_of(CM_ARG(call, op, residual));                                                  \
+        (args)->half_residual = half_of(CM_ARG(call, op, residual));                                                   \
+        (args)->scale = CM_ARG(call, op, scale)->data;                                                                 \
+        (args)->shift = CM_ARG(call, op, shift)->data;                                                                 \
+    } while (0)
+
 cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
     const cm_tensor *saved = CM_ARG(call, batch_norm, saved), *stats = CM_ARG(call, batch_norm, stats);
     cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm, x));
-    args.y = cm_vectors_of(CM_ARG(call, batch_norm, y));
-    args.residual = cm_vectors_of(CM_ARG(call, batch_norm, residual));
-    args.scale = CM_ARG(call, batch_norm, scale)->data;
-    args.shift = CM_ARG(call, batch_norm, shift)->data;
+    TAKE_TENSORS(&args, call, batch_norm);
     args.saved_mean = vector_of(saved, 0);
     args.saved_inverse = vector_of(saved, 1);
     args.stats_mean = vector_of(stats, 0);
     args.stats_variance = vector_of(stats, 1);
     args.mean = use_workspace(stream, &args, MEAN);
     args.second = use_workspace(stream, &args, SECOND);
-    CM_LAUNCH(stream, call, cm_batch_norm_partial, &args, cm_chunks_items(&args.chunks), 1);
-    CM_LAUNCH(stream, call, cm_batch_norm_statistics, &args, args.chunks.columns, CM_WARP);
-    CM_LAUNCH(stream, call, cm_batch_norm_apply, &args, elements(&args), 1);
-    return CM_OK;
-}
-
-/* Activations of 16 bits: x, and others that are. */
-static cm_status run_eights(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
-    const cm_tensor *y = CM_ARG(call, batch_norm_inference, y), *x = CM_ARG(call, batch_norm_inference, x);
-    const cm_tensor *residual = CM_ARG(call, batch_norm_inference, residual);
-    args->type = x->dtype;
-    args->half_x = x->data;
-    args->half_residual = residual->dtype == CM_F32 ? NULL : residual->data;
-    args->half_y = y->dtype == CM_F32 ? NULL : y->data;
-    const int64_t rows = (args->chunks.rows + CM_EIGHT - 1) / CM_EIGHT;
-    CM_LAUNCH(stream, call, cm_batch_norm_eights, args, rows * (args->chunks.columns / CM_EIGHT), 1);
-    return CM_OK;
+    CM_TRY(add_chunks(stream, call, &args));
+    CM_LAUNCH(stream, call, cm_batch_norm_statistics, &args, args.chunks.columns, adders(&args));
+    return apply(stream, call, &args);
 }
 
 cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, batch_norm_inference, x);
-    cm_batch_norm_args args = args_of(call, x);
-    args.y = cm_vectors_of(CM_ARG(call, batch_norm_inference, y));
-    args.residual = cm_vectors_of(CM_ARG(call, batch_norm_inference, residual));
-    args.scale = CM_ARG(call, batch_norm_inference, scale)->data;
-    args.shift = CM_ARG(call, batch_norm_inference, shift)->data;
+    cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm_inference, x));
+    TAKE_TENSORS(&args, call, batch_norm_inference);
     args.mean = CM_ARG(call, batch_norm_inference, mean)->data;
     args.second = CM_ARG(call, batch_norm_inference, variance)->data;
     args.constant = true;
-    if (x->dtype != CM_F32) return run_eights(stream, call, &args);
-    CM_LAUNCH(stream, call, cm_batch_norm_apply, &args, elements(&args), 1);
-    return CM_OK;
+    return apply(stream, call, &args);
 }
 
 /* ---- backward ---- */
@@ -99,6 +131,10 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
         (args)->dy = cm_vectors_of(CM_ARG(call, op, dy));                                                              \
         (args)->dx = cm_vectors_of(CM_ARG(call, op, dx));                                                              \
         (args)->dresidual = cm_vectors_of(CM_ARG(call, op, dresidual));                                                \
+        (args)->half_y = half_of(CM_ARG(call, op, y));                                                                 \
+        (args)->half_dy = half_of(CM_ARG(call, op, dy));                                                               \
+        (args)->half_dx = half_of(CM_ARG(call, op, dx));                                                               \
+        (args)->half_dresidual = half_of(CM_ARG(call, op, dresidual));                                                 \
         (args)->dscale = CM_ARG(call, op, dscale)->data;                                                               \
         (args)->dshift = CM_ARG(call, op, dshift)->data;                                                               \
         (args)->scale = CM_ARG(call, op, scale)->data;                                                                 \
@@ -108,15 +144,25 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
         (args)->add_dshift = CM_ADDS(call, op, dshift);                                                                \
     } while (0)
 
+static cm_status add_slopes(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    if (args->half_x) {
+        CM_LAUNCH(stream, call, cm_batch_norm_slopes_eights, args, cm_chunks_items(&args->chunks) / CM_EIGHT, 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_batch_norm_slopes, args, cm_chunks_items(&args->chunks), 1);
+    }
+    CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, adders(args));
+    return CM_OK;
+}
+
 static cm_status run_backward(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
     args->total = use_workspace(stream, args, TOTAL);
-    bool sums = args->dscale || args->dshift || (args->dx.data && !args->constant);
-    if (sums) {
-        CM_LAUNCH(stream, call, cm_batch_norm_slopes, args, cm_chunks_items(&args->chunks), 1);
-        CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, CM_WARP);
-    }
+    if (args->dscale || args->dshift || (args->dx.data && !args->constant)) CM_TRY(add_slopes(stream, call, args));
     if (!args->dx.data && !args->dresidual.data) return CM_OK;
-    CM_LAUNCH(stream, call, cm_batch_norm_input, args, elements(args), 1);
+    if (args->half_x) {
+        CM_LAUNCH(stream, call, cm_batch_norm_input_eights, args, eights(args, CM_NORM_ROWS), 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_batch_norm_input, args, elements(args), 1);
+    }
     return CM_OK;
 }
 

@@ -8,13 +8,14 @@ typedef struct cm_batch_norm_args {
     cm_chunks chunks; /* of two parts */
     cm_rows y, x, residual, dx, dresidual, dy;
     const float *scale, *shift;
-    float *mean, *second;                   /* [C]: what elements are normalised with; see `constant` */
-    float *saved_mean, *saved_inverse;      /* [C] or NULL */
-    float *stats_mean, *stats_variance;     /* [C] or NULL; the variance is the unbiased one */
-    float *dscale, *dshift;                 /* [C] or NULL */
-    float *total;                           /* [2, C]: of a channel, the sums of g and of g * normal */
-    const uint16_t *half_x, *half_residual; /* activations of 16 bits in place of x, residual, y; NULL: not so */
-    uint16_t *half_y;
+    float *mean, *second;               /* [C]: what elements are normalised with; see `constant` */
+    float *saved_mean, *saved_inverse;  /* [C] or NULL */
+    float *stats_mean, *stats_variance; /* [C] or NULL; the variance is the unbiased one */
+    float *dscale, *dshift;             /* [C] or NULL */
+    float *total;                       /* [2, C]: of a channel, the sums of g and of g * normal */
+    const uint16_t *half_x, *half_residual,
+        *half_dy; /* of 16 bits in place of x, residual, dy and others; NULL: not so */
+    uint16_t *half_y, *half_dx, *half_dresidual;
     cm_dtype type; /* of them */
     float epsilon;
     cm_activation activation;
@@ -85,14 +86,58 @@ static CM_HD inline void cm_read_eight(const uint16_t *half, const cm_rows *wide
         out[i] = half ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
 }
 
-static CM_HD inline void cm_write_eight(const cm_batch_norm_args *k, int64_t r, int64_t c, const float x[CM_EIGHT]) {
+/* Writes them there, or adds them to what is there. */
+static CM_HD inline void cm_write_eight(uint16_t *half, const cm_rows *wide, int64_t r, int64_t c,
+                                        const cm_batch_norm_args *k, bool add, const float x[CM_EIGHT]) {
+    float sum[CM_EIGHT];
     cm_eight halves;
-    if (!k->half_y) {
-        for (int i = 0; i < CM_EIGHT; i++) cm_row(&k->y, r)[c + i] = x[i];
+    for (int i = 0; i < CM_EIGHT; i++) sum[i] = 0.0f;
+    if (add) cm_read_eight(half, wide, r, c, k, sum);
+    for (int i = 0; i < CM_EIGHT; i++) sum[i] += x[i];
+    if (!half) {
+        for (int i = 0; i < CM_EIGHT; i++) cm_row(wide, r)[c + i] = sum[i];
         return;
     }
-    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_to_half(x[i], k->type);
-    *(cm_eight *)(void *)(k->half_y + r * k->chunks.columns + c) = halves;
+    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_to_half(sum[i], k->type);
+    *(cm_eight *)(void *)(half + r * k->chunks.columns + c) = halves;
+}
+
+/* Rows that a lane reads at a time, so that it waits for them once. */
+enum { CM_NORM_ROWS = 4 };
+
+static CM_HD inline int64_t cm_norm_row(int64_t r, int64_t end) { return r < end ? r : end - 1; }
+
+/* Eight channels of a chunk of rows. */
+static CM_HD inline cm_chunk cm_eights_of(const cm_batch_norm_args *k, int64_t item) {
+    const cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
+    return cm_chunk_of(&k->chunks, at.row * k->chunks.columns + at.column * CM_EIGHT);
+}
+
+/* Item: eight channels of a chunk of x in 16 bits; 1 lane. Parts as of cm_batch_norm_partial, from sums of distances
+ * from the chunk's first row. */
+CM_KERNEL void cm_batch_norm_partial_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_chunk chunk = cm_eights_of(k, item);
+    const int64_t c = chunk.column, columns = k->chunks.columns;
+    const float rows = (float)(chunk.end - chunk.first);
+    float first[CM_EIGHT], sum[CM_EIGHT] = CM_NOTHING, squares[CM_EIGHT] = CM_NOTHING;
+    (void)lanes;
+    cm_read_eight(k->half_x, &k->x, chunk.first, c, k, first);
+    for (int64_t r = chunk.first; r < chunk.end; r += CM_NORM_ROWS) {
+        cm_eight x[CM_NORM_ROWS];
+        CM_UNROLL(j, CM_NORM_ROWS) x[j] = cm_eight_at(k->half_x + cm_norm_row(r + j, chunk.end) * columns + c);
+        CM_UNROLL(j, CM_NORM_ROWS) {
+            const float counts = r + j < chunk.end ? 1.0f : 0.0f;
+            CM_UNROLL(i, CM_EIGHT) {
+                const float off = counts * (cm_widen(x[j].v[i], k->type) - first[i]);
+                sum[i] += off;
+                squares[i] += off * off;
+            }
+        }
+    }
+    CM_UNROLL(i, CM_EIGHT) {
+        chunk.partial[i] = first[i] + sum[i] / rows;
+        chunk.partial[columns + i] = fmaxf(squares[i] - sum[i] * sum[i] / rows, 0.0f);
+    }
 }
 
 /* Item: eight channels of eight rows; 1 lane. As cm_batch_norm_apply, of x in 16 bits. */
@@ -110,7 +155,7 @@ CM_KERNEL void cm_batch_norm_eights(const cm_batch_norm_args *k, int64_t item, c
         cm_read_eight(k->half_x, &k->x, r, c, k, x);
         cm_read_eight(k->half_residual, &k->residual, r, c, k, residual);
         for (int i = 0; i < CM_EIGHT; i++) x[i] = cm_act_f(k->activation, x[i] * factor[i] + offset[i] + residual[i]);
-        cm_write_eight(k, r, c, x);
+        cm_write_eight(k->half_y, &k->y, r, c, k, false, x);
     }
 }
 
@@ -160,6 +205,68 @@ CM_KERNEL void cm_batch_norm_input(const cm_batch_norm_args *k, int64_t item, co
     if (k->dresidual.data) cm_put(cm_at(&k->dresidual, at), g, k->add_dresidual);
 }
 
+/* The gradient in front of the activation, of eight channels of a row. */
+static CM_HD inline void cm_gradient_eight(const cm_batch_norm_args *k, int64_t r, int64_t c, float g[CM_EIGHT]) {
+    float y[CM_EIGHT];
+    cm_read_eight(k->half_dy, &k->dy, r, c, k, g);
+    if (k->activation != CM_ACT_RELU) return;
+    cm_read_eight(k->half_y, &k->y, r, c, k, y);
+    for (int i = 0; i < CM_EIGHT; i++) g[i] = y[i] > 0.0f ? g[i] : 0.0f;
+}
+
+/* Item: eight channels of a chunk of x in 16 bits; 1 lane. Parts as of cm_batch_norm_slopes. */
+CM_KERNEL void cm_batch_norm_slopes_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_chunk chunk = cm_eights_of(k, item);
+    const int64_t c = chunk.column, columns = k->chunks.columns;
+    float sum[CM_EIGHT] = CM_NOTHING, along[CM_EIGHT] = CM_NOTHING, mean[CM_EIGHT];
+    (void)lanes;
+    CM_UNROLL(i, CM_EIGHT) mean[i] = k->mean[c + i];
+    for (int64_t r = chunk.first; r < chunk.end; r += CM_NORM_ROWS) {
+        float g[CM_NORM_ROWS][CM_EIGHT], x[CM_NORM_ROWS][CM_EIGHT];
+        CM_UNROLL(j, CM_NORM_ROWS) {
+            cm_gradient_eight(k, cm_norm_row(r + j, chunk.end), c, g[j]);
+            cm_read_eight(k->half_x, &k->x, cm_norm_row(r + j, chunk.end), c, k, x[j]);
+        }
+        CM_UNROLL(j, CM_NORM_ROWS) {
+            const float counts = r + j < chunk.end ? 1.0f : 0.0f;
+            CM_UNROLL(i, CM_EIGHT) {
+                sum[i] += counts * g[j][i];
+                along[i] += counts * g[j][i] * (x[j][i] - mean[i]);
+            }
+        }
+    }
+    CM_UNROLL(i, CM_EIGHT) {
+        chunk.partial[i] = sum[i];
+        chunk.partial[columns + i] = along[i] * cm_batch_norm_inverse(k, c + i);
+    }
+}
+
+/* Item: eight channels of CM_NORM_ROWS rows of x in 16 bits; 1 lane. As cm_batch_norm_input. */
+CM_KERNEL void cm_batch_norm_input_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
+    const int64_t c = at.column * CM_EIGHT, columns = k->chunks.columns, rows = k->chunks.rows;
+    const int64_t first = at.row * CM_NORM_ROWS;
+    const float share = k->constant ? 0.0f : 1.0f / (float)rows;
+    float g[CM_NORM_ROWS][CM_EIGHT], x[CM_NORM_ROWS][CM_EIGHT];
+    (void)lanes;
+    CM_UNROLL(j, CM_NORM_ROWS) {
+        cm_gradient_eight(k, cm_norm_row(first + j, rows), c, g[j]);
+        cm_read_eight(k->half_x, &k->x, cm_norm_row(first + j, rows), c, k, x[j]);
+    }
+    CM_UNROLL(i, CM_EIGHT) {
+        const float inverse = cm_batch_norm_inverse(k, c + i), mean = k->mean[c + i], scale = k->scale[c + i];
+        const float mean_g = share * k->total[c + i], mean_along = share * k->total[columns + c + i];
+        CM_UNROLL(j, CM_NORM_ROWS)
+        x[j][i] = cm_norm_slope_f(scale * inverse, g[j][i], (x[j][i] - mean) * inverse, mean_g, mean_along);
+    }
+    CM_UNROLL(j, CM_NORM_ROWS) {
+        if (first + j >= rows) break;
+        if (k->half_dx || k->dx.data) cm_write_eight(k->half_dx, &k->dx, first + j, c, k, k->add_dx, x[j]);
+        if (k->half_dresidual || k->dresidual.data)
+            cm_write_eight(k->half_dresidual, &k->dresidual, first + j, c, k, k->add_dresidual, g[j]);
+    }
+}
+
 /* Running statistics: mean[C] and variance[C] from stats[chunks, 2C]. */
 typedef struct cm_running_args {
     float *mean, *variance;
@@ -180,12 +287,15 @@ CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_
 
 #define CM_BATCH_NORM_KERNELS(X)                                                                                       \
     X(cm_batch_norm_partial, cm_batch_norm_args)                                                                       \
+    X(cm_batch_norm_partial_eights, cm_batch_norm_args)                                                                \
     X(cm_batch_norm_statistics, cm_batch_norm_args)                                                                    \
     X(cm_batch_norm_apply, cm_batch_norm_args)                                                                         \
     X(cm_batch_norm_eights, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_slopes, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_totals, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_input, cm_batch_norm_args)                                                                         \
+    X(cm_batch_norm_slopes_eights, cm_batch_norm_args)                                                                 \
+    X(cm_batch_norm_input_eights, cm_batch_norm_args)                                                                  \
     X(cm_running_each, cm_running_args)
 CM_BATCH_NORM_KERNELS(CM_KERNEL_ENTRY)
 

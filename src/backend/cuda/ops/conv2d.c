@@ -50,6 +50,12 @@ static cm_status make_half(cm_stream *stream, const cm_call *call, const cm_tens
     return cm_half_run(stream, call, &args, cm_vector_count(t));
 }
 
+/* *out: t in 16 bits, which is made at `place` if t is of float32. */
+static cm_status take_half(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *place, const void **out) {
+    *out = t->dtype == CM_F32 ? place : t->data;
+    return t->dtype == CM_F32 ? make_half(stream, call, t, place) : CM_OK;
+}
+
 static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor *weight, cm_cuda_plan *plan) {
     return cm_weights_acquire(stream, weight, cm_tensor_last(weight), call->attr.compute, &plan->copy);
 }
@@ -146,10 +152,7 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
     const void *from = x->data, *weight = CM_ARG(call, conv2d, weight)->data;
     bool half = is_half(call), apart = is_apart(call);
     if (half) weight = plan->copy->block.base;
-    if (half && x->dtype == CM_F32) {
-        from = cm_ops_at(stream, p.x);
-        CM_TRY(make_half(stream, call, x, cm_ops_at(stream, p.x)));
-    }
+    if (half) CM_TRY(take_half(stream, call, x, cm_ops_at(stream, p.x), &from));
     void *result = apart ? cm_ops_at(stream, p.y) : y->data;
     CM_TRY(cm_convolution_run(stream, plan->convolution[0], from, weight, result));
     cm_dense_args args = {.bias = CM_ARG(call, conv2d, bias)->data,
@@ -298,7 +301,8 @@ cm_status cm_cuda_conv2d_norm(cm_stream *stream, const cm_call *call) {
 
 enum { DX, DWEIGHT };
 
-/* Workspace: dy and x in 16 bits, a result in 16 bits, the sums of chunks. */
+/* Workspace: dy and x in 16 bits where they are not, a result in 16 bits that is not one of the call's, the sums of
+ * chunks. */
 typedef struct backward_places {
     size_t dy, x, result, sums, bytes;
 } backward_places;
@@ -308,8 +312,8 @@ static backward_places backward_places_of(const cm_call *call) {
     size_t of_x = half_bytes(x), of_weight = half_weight_bytes(CM_ARG(call, conv2d_backward, weight));
     bool half = is_half(call);
     backward_places p = {0};
-    p.dy = cm_ops_piece(&p.bytes, half ? half_bytes(dy) : 0);
-    p.x = cm_ops_piece(&p.bytes, half ? of_x : 0);
+    p.dy = cm_ops_piece(&p.bytes, half && dy->dtype == CM_F32 ? half_bytes(dy) : 0);
+    p.x = cm_ops_piece(&p.bytes, half && x->dtype == CM_F32 ? of_x : 0);
     p.result = cm_ops_piece(&p.bytes, !half ? 0 : of_x > of_weight ? of_x : of_weight);
     p.sums = cm_ops_piece(&p.bytes, cm_column_sums_bytes(cm_vector_count(dy), cm_tensor_last(dy)));
     return p;
@@ -326,7 +330,7 @@ static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm
     if (dx->data) {
         const cm_tensor *const t[3] = {dx, weight, dy};
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);
-        convolution.accumulate = !half && CM_ADDS(call, conv2d_backward, dx);
+        convolution.accumulate = dx->dtype == call->attr.compute && CM_ADDS(call, conv2d_backward, dx);
         if (half) CM_TRY(acquire(stream, call, weight, plan));
         CM_TRY(cm_convolution_prepare(stream, &convolution, &plan->convolution[DX]));
     }
@@ -352,7 +356,7 @@ static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspac
 static cm_status run_gradient(cm_stream *stream, const cm_call *call, int which, const void *a, const void *b) {
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *to = which == DX ? CM_ARG(call, conv2d_backward, dx) : CM_ARG(call, conv2d_backward, dweight);
-    if (!is_half(call)) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
+    if (to->dtype == call->attr.compute) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
     void *result = cm_ops_at(stream, backward_places_of(call).result);
     CM_TRY(cm_convolution_run(stream, plan->convolution[which], a, b, result));
     bool add = which == DX ? CM_ADDS(call, conv2d_backward, dx) : CM_ADDS(call, conv2d_backward, dweight);
@@ -368,10 +372,8 @@ cm_status cm_cuda_conv2d_backward(cm_stream *stream, const cm_call *call) {
     const void *of_dy = dy->data, *of_x = x->data, *weight = CM_ARG(call, conv2d_backward, weight)->data;
     if (is_half(call)) {
         if (plan->copy) weight = plan->copy->block.base;
-        of_dy = cm_ops_at(stream, p.dy);
-        of_x = cm_ops_at(stream, p.x);
-        CM_TRY(make_half(stream, call, dy, cm_ops_at(stream, p.dy)));
-        if (dweight) CM_TRY(make_half(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(take_half(stream, call, dy, cm_ops_at(stream, p.dy), &of_dy));
+        if (dweight) CM_TRY(take_half(stream, call, x, cm_ops_at(stream, p.x), &of_x));
     }
     if (dweight) CM_TRY(run_gradient(stream, call, DWEIGHT, of_dy, of_x));
     CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums)));

@@ -161,7 +161,7 @@ static cm_var layer(cm_var x, int outputs) {
 static const cm_tape_node *last_call(void) { return &tape->forward.node[tape->forward.count - 1]; }
 
 static void finish(void) {
-    cm_tape_half_copies(tape);
+    cm_tape_use_half(tape);
     ck_assert_msg(cm_tape_finish(tape) == CM_OK, "%s", cm_error_message());
 }
 

@@ -11,6 +11,8 @@
 #include "core/arena.h"
 #include "support/compiled.h"
 #include "support/main.h"
+#include "support/updates.h"
+#include "trainer/unroll.h"
 
 enum { BATCH = 2, HEIGHT = 3, WIDTH = 5, CHANNELS = 16, HEAD = 3, WINDOW = 3 };
 enum { CELLS = BATCH * HEIGHT * WIDTH, LAYER = CHANNELS * WINDOW * WINDOW * CHANNELS, HEAD_LAYER = HEAD * CHANNELS };
@@ -216,16 +218,98 @@ START_TEST(what_others_see_stays_float32) {
 }
 END_TEST
 
-START_TEST(tapes_that_train_or_compute_in_float32_stay_as_they_are) {
+START_TEST(tapes_that_compute_in_float32_stay_as_they_are) {
     small s = record(CM_F32, false);
     ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
     ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
     cm_tape_destroy(s.tape);
-    s = record(CM_BF16, false);
-    s.tape->training = true;
-    ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
-    ck_assert_int_eq(cm_tape_shape(s.tape, s.block)->dtype, CM_F32);
-    cm_tape_destroy(s.tape);
+}
+END_TEST
+
+/* ---- training ---- */
+
+/* A stem and a residual block of batch norms, and a loss of what comes out. */
+typedef struct trained {
+    cm_tape *tape;
+    cm_var stem, block, loss;
+} trained;
+
+static cm_var norm_after(cm_tape *tape, cm_var x, cm_var residual, cm_activation activation) {
+    const cm_param state[2] = {
+        {.ndim = 1, .dim = {CHANNELS, 1, 1, 1}, .count = CHANNELS, .state = true},
+        {.ndim = 1, .dim = {CHANNELS, 1, 1, 1}, .offset = CHANNELS, .count = CHANNELS, .state = true}};
+    const cm_norm_vars norm = {vector(tape, SCALE), vector(tape, SHIFT), cm_tape_param(tape, &state[0]),
+                               cm_tape_param(tape, &state[1]), residual};
+    return cm_tape_batch_norm(tape, x, &norm, activation);
+}
+
+static trained record_training(cm_dtype compute, bool use_half) {
+    const int dim[4] = {BATCH, HEIGHT, WIDTH, CHANNELS}, row[2] = {BATCH, CELLS / BATCH * CHANNELS};
+    trained t = {0};
+    ck_assert_int_eq(cm_tape_create(true, compute, &t.tape), CM_OK);
+    cm_tape *tape = t.tape;
+    const cm_var x = cm_tape_input(tape, CM_F32, 4, dim), target = cm_tape_input(tape, CM_F32, 2, row);
+    const cm_var weights[2] = {weight(tape, CHANNELS, WINDOW, FIRST), weight(tape, CHANNELS, WINDOW, SECOND)};
+    t.stem = norm_after(tape, cm_tape_conv2d(tape, x, weights[0], CM_NO_VAR, 1, CM_ACT_NONE), CM_NO_VAR, CM_ACT_RELU);
+    t.block =
+        norm_after(tape, cm_tape_conv2d(tape, t.stem, weights[1], CM_NO_VAR, 1, CM_ACT_NONE), CM_NO_VAR, CM_ACT_NONE);
+    const cm_var sums = cm_tape_conv2d(tape, t.block, weights[0], CM_NO_VAR, 1, CM_ACT_NONE);
+    const cm_var y = norm_after(tape, sums, t.stem, CM_ACT_RELU);
+    t.loss = cm_tape_square_loss(tape, cm_tape_flatten(tape, y), target, cm_tape_constant(tape, BATCH, 1.0f)).loss;
+    cm_tape_result(tape, t.loss);
+    if (use_half) cm_tape_use_half(tape);
+    ck_assert_msg(cm_tape_finish(tape) == CM_OK, "%s", cm_error_message());
+    return t;
+}
+
+/* Gradients of all parameters; returns the launches of the pass. */
+static int play_training(trained *t, float gradient[PARAMETERS]) {
+    static float both[2 * CELLS * CHANNELS];
+    float state[2 * CHANNELS] = {0}, stats[3 * 2 * CHANNELS];
+    cm_pass *pass;
+    memcpy(both, input, sizeof input);
+    for (int i = 0; i < CELLS * CHANNELS; i++) both[CELLS * CHANNELS + i] = some(3 * i);
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
+                                [CM_MEM_STATE] = state,
+                                [CM_MEM_STATS] = stats,
+                                [CM_MEM_INPUT] = both,
+                                [CM_MEM_GRADIENT] = gradient};
+    memset(gradient, 0, PARAMETERS * sizeof *gradient);
+    ck_assert_uint_eq(cm_tape_bytes(t->tape, CM_MEM_STATS), sizeof stats);
+    ck_assert_uint_eq(cm_tape_bytes(t->tape, CM_MEM_INPUT), sizeof both);
+    ck_assert_msg(cm_pass_create(t->tape, stream, base, &pass) == CM_OK, "%s", cm_error_message());
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_pass_forward(pass), CM_OK);
+    ck_assert_int_eq(cm_pass_backward(pass), CM_OK);
+    const int launches = cuda_cpu_launches - before;
+    cm_pass_destroy(pass);
+    cm_tape_destroy(t->tape);
+    return launches;
+}
+
+/* The gradient of the stem's activations is added to by the convolution of the block in 16 bits. */
+START_TEST(training_in_activations_of_16_bits_has_the_gradients_of_float32_to_rounding) {
+    static float exact[PARAMETERS], wide[PARAMETERS], half[PARAMETERS];
+    const cm_dtype type = _i ? CM_F16 : CM_BF16;
+    trained t[3] = {record_training(CM_F32, true), record_training(type, false), record_training(type, true)};
+    ck_assert_int_eq(cm_tape_shape(t[0].tape, t[0].stem)->dtype, CM_F32);
+    ck_assert_int_eq(cm_tape_shape(t[1].tape, t[1].stem)->dtype, CM_F32);
+    const cm_var of_16_bits[4] = {t[2].stem, t[2].block, t[2].tape->var[t[2].stem].grad,
+                                  t[2].tape->var[t[2].block].grad};
+    for (int i = 0; i < 4; i++) ck_assert_int_eq(cm_tape_shape(t[2].tape, of_16_bits[i])->dtype, type);
+    play_training(&t[0], exact);
+    ck_assert_int_eq(play_training(&t[1], wide), 36);
+    ck_assert_int_eq(play_training(&t[2], half), 24);
+    const struct {
+        int first, count;
+    } parts[] = {{FIRST, LAYER}, {SECOND, LAYER}, {SCALE, CHANNELS}, {SHIFT, CHANNELS}};
+    for (int i = 0; i < 4; i++) {
+        const int first = parts[i].first, count = parts[i].count;
+        const double apart = distance(half + first, exact + first, count),
+                     rounded = distance(wide + first, exact + first, count);
+        ck_assert_msg(apart < 3 * rounded + 1e-3, "part %d: %g of the norm apart, in float32 activations %g", i, apart,
+                      rounded);
+    }
 }
 END_TEST
 
@@ -252,6 +336,60 @@ START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
 }
 END_TEST
 
+/* ---- updates of residual networks ---- */
+
+enum { ROWS = 4, STEPS = 3, BLOCKS = 2 };
+
+static cm_tape *record_update(void) {
+    cm_network_config c;
+    cm_trainer_options o;
+    cm_network *network;
+    cm_unroll unroll = {0};
+    cm_test_update_kind(6, &c, &o);
+    c.observation[0] = HEIGHT, c.observation[1] = WIDTH, c.channels = CHANNELS, c.blocks = BLOCKS;
+    ck_assert_int_eq(cm_network_create(&c, &network), CM_OK);
+    const cm_trainer_config config = {
+        .network = network, .backend = &cuda, .options = &o, .unroll = STEPS, .compute = CM_BF16};
+    ck_assert_msg(cm_unroll_record(&config, ROWS, 0, &unroll) == CM_OK, "%s", cm_error_message());
+    cm_network_destroy(network);
+    return unroll.tape;
+}
+
+static bool is_wide(const cm_tape *tape, cm_var x) { return cm_tape_shape(tape, x)->dtype == CM_F32; }
+
+/* Wide is what comes in from elsewhere: the observation, states with actions, scaled states. */
+START_TEST(an_update_of_a_residual_network_has_activations_of_16_bits) {
+    cm_tape *tape = record_update();
+    int sums = 0, wide = 0;
+    for (int i = 0; i < tape->forward.count; i++) {
+        const cm_tape_node *node = &tape->forward.node[i];
+        if (!cm_tape_is_plain(node)) continue;
+        ck_assert(!is_wide(tape, node->t[CM_T_conv2d_y]));
+        sums++;
+        wide += is_wide(tape, node->t[CM_T_conv2d_x]);
+    }
+    ck_assert_int_eq(sums, 1 + 2 * BLOCKS + STEPS * (1 + 2 * BLOCKS) + (STEPS + 1) * 2 * BLOCKS);
+    ck_assert_int_eq(wide, 1 + STEPS + STEPS + 1);
+    cm_tape_destroy(tape);
+}
+END_TEST
+
+START_TEST(a_convolution_has_one_gradient_call_for_all_steps) {
+    cm_tape *tape = record_update();
+    int weights = 0, rows = 0;
+    for (int i = 0; i < tape->backward.count; i++) {
+        const cm_tape_node *node = &tape->backward.node[i];
+        if (node->op != CM_OP_conv2d_backward || node->t[CM_T_conv2d_backward_dbias] != CM_NO_VAR) continue;
+        if (node->t[CM_T_conv2d_backward_dweight] == CM_NO_VAR) continue;
+        weights++;
+        rows += cm_tape_shape(tape, node->t[CM_T_conv2d_backward_dy])->dim[0];
+    }
+    ck_assert_int_eq(weights, 3 * 2 * BLOCKS + 2);
+    ck_assert_int_eq(rows, ROWS * ((1 + 2 * BLOCKS) * (1 + STEPS) + 2 * BLOCKS * (STEPS + 1)));
+    cm_tape_destroy(tape);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("backend/cuda_half");
     TCase *tests = tcase_create("all");
@@ -263,8 +401,11 @@ int main(void) {
     tcase_add_test(tests, sums_of_joined_calls_take_no_memory);
     tcase_add_test(tests, sums_that_two_norms_see_and_float32_are_not_joined);
     tcase_add_test(tests, what_others_see_stays_float32);
-    tcase_add_test(tests, tapes_that_train_or_compute_in_float32_stay_as_they_are);
+    tcase_add_test(tests, tapes_that_compute_in_float32_stay_as_they_are);
+    tcase_add_loop_test(tests, training_in_activations_of_16_bits_has_the_gradients_of_float32_to_rounding, 0, 2);
     tcase_add_test(tests, a_backend_of_float32_alone_refuses_them_and_is_not_given_any);
+    tcase_add_test(tests, an_update_of_a_residual_network_has_activations_of_16_bits);
+    tcase_add_test(tests, a_convolution_has_one_gradient_call_for_all_steps);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }
