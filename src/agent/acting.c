@@ -22,6 +22,9 @@ struct cm_acting_shard {
     bool is_kept;    /* the planner holds sub-trees of the last moves */
     bool env_failed; /* one of its environments did */
     cm_truncation_bootstraps bootstraps;
+    /* of the step that runs */
+    uint64_t step;
+    cm_acting_episode *ended; /* [E] */
     /* in the iteration that runs */
     int64_t simulations;
     double searching; /* waiting for searches, where a device makes them */
@@ -162,6 +165,33 @@ void cm_actor_destroy(cm_actor *a) {
     free(a);
 }
 
+/* ---- rows of a shard ---- */
+
+/* Does something with rows first .. end - 1 of a shard, which needs nothing of other rows. */
+typedef cm_status (*row_work)(cm_actor *a, cm_acting_shard *s, int first, int end);
+
+typedef struct spread_work {
+    cm_actor *actor;
+    cm_acting_shard *shard;
+    row_work work;
+} spread_work;
+
+enum { ROWS_OF_A_TASK = 32 };
+
+static cm_status run_rows(void *context, int task, int worker) {
+    const spread_work *w = context;
+    const int first = task * ROWS_OF_A_TASK, left = w->shard->count - first;
+    (void)worker;
+    return w->work(w->actor, w->shard, first, first + (left < ROWS_OF_A_TASK ? left : ROWS_OF_A_TASK));
+}
+
+/* All rows: of a shard that has no worker of its own, by all workers. */
+static cm_status each_row(cm_actor *a, cm_acting_shard *s, row_work work) {
+    spread_work w = {a, s, work};
+    if (!a->double_buffers) return work(a, s, 0, s->count);
+    return cm_pool_run(a->config.pool, (s->count + ROWS_OF_A_TASK - 1) / ROWS_OF_A_TASK, run_rows, &w);
+}
+
 /* ---- one step of a shard ---- */
 
 /* Copies the state of the shard's environment i to a row of the planner, if it wants states. */
@@ -186,9 +216,9 @@ static cm_status fail_observation(const cm_actor *a, int e, const float *observa
 }
 
 /* Nothing that is not finite gets into searches and the replay. */
-static cm_status check_observations(const cm_actor *a, const cm_acting_shard *s) {
+static cm_status check_observations(const cm_actor *a, const cm_acting_shard *s, int first, int end) {
     const size_t o = observation_size(a);
-    for (int e = s->first; e < s->first + s->count; e++) {
+    for (int e = s->first + first; e < s->first + end; e++) {
         const float *observation = a->rows.observation + (size_t)e * o;
         int wrong = 0;
         for (size_t i = 0; i < o; i++) wrong |= !isfinite(observation[i]);
@@ -198,12 +228,14 @@ static cm_status check_observations(const cm_actor *a, const cm_acting_shard *s)
 }
 
 /* Copies what the environments show before the step: the rows change under it. */
-static void look(cm_actor *a, cm_acting_shard *s) {
-    size_t o = observation_size(a), first = (size_t)s->first, n = (size_t)s->count;
-    memcpy(cm_planner_observations(s->planner), a->rows.observation + first * o, n * o * sizeof(float));
-    for (int i = 0; i < s->count; i++) show_state(a, s, i, i);
-    memcpy(s->to_play, a->rows.to_play + first, n * sizeof *s->to_play);
-    if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
+static cm_status look(cm_actor *a, cm_acting_shard *s, int first, int end) {
+    const size_t o = observation_size(a), at = (size_t)first, from = (size_t)s->first + at, n = (size_t)(end - first);
+    CM_TRY(check_observations(a, s, first, end));
+    memcpy(cm_planner_observations(s->planner) + at * o, a->rows.observation + from * o, n * o * sizeof(float));
+    for (int i = first; i < end; i++) show_state(a, s, i, i);
+    memcpy(s->to_play + at, a->rows.to_play + from, n * sizeof *s->to_play);
+    if (s->legal) memcpy(s->legal + at * actions_of(a), a->rows.legal + from * actions_of(a), n * actions_of(a));
+    return CM_OK;
 }
 
 /* Waits for a search that was begun. */
@@ -217,10 +249,10 @@ static cm_status end_search(cm_acting_shard *s, cm_planner *planner) {
     return status;
 }
 
-static cm_status begin_search(cm_actor *a, cm_acting_shard *s, uint64_t step) {
+static cm_status begin_search(cm_actor *a, cm_acting_shard *s) {
     int threshold = a->config.temperature_threshold;
     for (int i = 0; i < s->count; i++) {
-        s->steps[i] = step;
+        s->steps[i] = s->step;
         bool late = threshold > 0 && a->open[s->first + i].length >= threshold;
         s->temperature[i] = late ? 0.0f : (float)a->temperature;
     }
@@ -252,19 +284,21 @@ static bool random_move_begins(const cm_actor *a, const cm_acting_shard *s, int 
 
 /* Random moves in place of the search's, each repeated for some steps (Dabney et al. 2020, temporally extended
  * epsilon-greedy, with one duration): the newest that began within the last random_move_steps steps. */
-static void explore(cm_actor *a, cm_acting_shard *s, uint64_t step) {
-    for (int i = 0; i < s->count; i++) {
-        s->explored[i] = 0;
-        if (!(a->random_moves > 0.0)) continue;
-        for (int age = 0; age < a->config.random_move_steps && (uint64_t)age <= step && !s->explored[i]; age++) {
-            s->explored[i] = random_move_begins(a, s, i, step - (uint64_t)age, &a->action[s->first + i]);
-        }
-    }
+static void explore(cm_actor *a, cm_acting_shard *s, int i) {
+    s->explored[i] = 0;
+    if (!(a->random_moves > 0.0)) return;
+    for (int age = 0; age < a->config.random_move_steps && (uint64_t)age <= s->step && !s->explored[i]; age++)
+        s->explored[i] = random_move_begins(a, s, i, s->step - (uint64_t)age, &a->action[s->first + i]);
 }
 
-static cm_status append(cm_actor *a, const cm_acting_shard *s) {
+static cm_status move(cm_actor *a, cm_acting_shard *s, int first, int end) {
+    for (int i = first; i < end; i++) explore(a, s, i);
+    return cm_vector_env_step(a->vector, s->first + first, end - first, a->action, &a->rows);
+}
+
+static cm_status append(cm_actor *a, cm_acting_shard *s, int first, int end) {
     const float *observation = cm_planner_observations(s->planner);
-    for (int i = 0; i < s->count; i++) {
+    for (int i = first; i < end; i++) {
         int e = s->first + i;
         cm_replay_step step = {
             .observation = observation + (size_t)i * observation_size(a),
@@ -328,47 +362,57 @@ static cm_status finish_episode(const cm_actor *a, int e) {
     return cm_replay_finish(a->config.replay, e, &end);
 }
 
-/* Ends episodes and begins new ones; the planner keeps the trees of those that go on. */
-static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_acting_episode *ended) {
-    memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
-    s->is_kept = a->config.reuse_tree;
-    CM_TRY(search_ends(a, s, step));
-    for (int i = 0; i < s->count; i++) {
+/* Ends episodes. */
+static cm_status end_episodes(cm_actor *a, cm_acting_shard *s, int first, int end) {
+    for (int i = first; i < end; i++) {
         const int e = s->first + i;
-        ended[e].length = 0;
+        s->ended[e].length = 0;
         if (!a->rows.terminated[e] && !a->rows.truncated[e]) continue;
         if (a->rows.terminated[e]) CM_TRY(finish_episode(a, e));
-        ended[e] = a->open[e];
+        s->ended[e] = a->open[e];
         a->open[e] = (cm_acting_episode){0.0, 0};
         s->played[i] = -1;
     }
-    cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
-    CM_TRY(by_env(s, cm_vector_env_check_begun(a->vector, s->first, s->count))); /* before a checkpoint keeps them */
+    return CM_OK;
+}
+
+/* Begins new ones; they are checked before a checkpoint keeps them. */
+static cm_status begin_episodes(cm_actor *a, cm_acting_shard *s, int first, int end) {
+    cm_vector_env_reset_ended(a->vector, s->first + first, end - first, &a->rows);
+    return cm_vector_env_check_begun(a->vector, s->first + first, end - first);
+}
+
+/* The planner keeps the trees of episodes that go on. */
+static cm_status finish(cm_actor *a, cm_acting_shard *s) {
+    memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
+    s->is_kept = a->config.reuse_tree;
+    CM_TRY(search_ends(a, s, s->step));
+    CM_TRY(each_row(a, s, end_episodes));
+    CM_TRY(by_env(s, each_row(a, s, begin_episodes)));
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 
 /* Step t of the iteration up to the search, which is on its way then. */
 static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
-    CM_TRY(by_env(s, check_observations(a, s)));
-    look(a, s);
-    return begin_search(a, s, a->step + (uint64_t)t);
+    s->step = a->step + (uint64_t)t;
+    s->ended = a->ended + (size_t)t * (size_t)a->config.environments;
+    CM_TRY(by_env(s, each_row(a, s, look)));
+    return begin_search(a, s);
 }
 
 static cm_status ask_stop(const cm_actor *a) {
     return cm_stop_asked(a->config.stop) ? cm_fail(CM_ERR_INTERRUPTED, "acting was broken off") : CM_OK;
 }
 
-static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
-    const uint64_t step = a->step + (uint64_t)t;
+static cm_status end_step(cm_actor *a, cm_acting_shard *s) {
     CM_TRY(settle(a, s));
     CM_TRY(end_search(s, s->planner));
-    explore(a, s, step);
-    CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
+    CM_TRY(by_env(s, each_row(a, s, move)));
     CM_TRY(ask_stop(a)); /* here: whoever has gone on without what hung has the replay for himself */
-    CM_TRY(append(a, s));
+    CM_TRY(each_row(a, s, append));
     cm_busy_count(CM_BUSY_STEPS, s->count);
     CM_TRY(by_env(s, check_turns(a, s)));
-    return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);
+    return finish(a, s);
 }
 
 /* All steps of some shards: while the searches of one are on their way, another one's environments move. */
@@ -379,7 +423,7 @@ static cm_status run_shards(cm_actor *a, cm_acting_shard *shards, int count) {
     }
     for (int t = 0; t < a->config.steps; t++) {
         for (int i = 0; i < count; i++) {
-            CM_TRY(end_step(a, &shards[i], t));
+            CM_TRY(end_step(a, &shards[i]));
             CM_TRY(t + 1 < a->config.steps ? begin_step(a, &shards[i], t + 1) : settle(a, &shards[i]));
         }
     }
@@ -425,7 +469,7 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     a->temperature = temperature;
     a->random_moves = random_moves;
     for (int i = 0; i < a->shard_count; i++) begin_counting(&a->shards[i]);
-    cm_status status = cm_pool_run(a->config.pool, a->double_buffers ? 1 : a->shard_count, run_task, a);
+    cm_status status = a->double_buffers ? run_task(a, 0, 0) : cm_pool_run(a->config.pool, a->shard_count, run_task, a);
     if (status == CM_OK) {
         a->step += (uint64_t)a->config.steps;
         count_ended(a);

@@ -33,7 +33,7 @@ typedef struct cm_truncation_bootstraps {
 struct cm_actor {
     cm_actor_config config;
     int shard_count;
-    bool double_buffers;     /* one worker plays all shards, interleaved; else each shard has one */
+    bool double_buffers;     /* all workers play the rows of one shard after the other; else each shard has one */
     cm_acting_shard *shards; /* [shard_count], owned */
     cm_vector_env *vector;   /* owned */
     cm_arena arena;          /* of all arrays, owned */
