@@ -74,8 +74,8 @@ backend/cuda/ops/layer_norm.h|along += g * e.normal|along -= g * e.normal
 backend/cuda/ops/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
 backend/cuda/ops/layer_norm.h|saved[1] = inverse|saved[1] = mean
 backend/cuda/ops/batch_norm.h|squares += off * off|squares += off
-backend/cuda/ops/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
-backend/cuda/ops/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
+backend/cuda/ops/batch_norm.h|sum += rows * mean|sum += mean
+backend/cuda/ops/batch_norm.h|rows * mean * mean;|mean * mean;
 backend/cuda/ops/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
 backend/cuda/ops/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
 backend/cuda/ops/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f

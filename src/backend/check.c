@@ -29,10 +29,13 @@ cm_half_rule cm_op_half_rule(cm_op op) {
         return (cm_half_rule){.alone = BIT(batch_norm_backward, x),
                               .with_x = BIT(batch_norm_backward, y) | BIT(batch_norm_backward, dy) |
                                         BIT(batch_norm_backward, dx) | BIT(batch_norm_backward, dresidual),
-                              .x = CM_T_batch_norm_backward_x};
+                              .x = CM_T_batch_norm_backward_x,
+                              .alike = BIT(batch_norm_backward, y) | BIT(batch_norm_backward, dy)};
     default: return (cm_half_rule){0};
     }
 }
+
+bool cm_tensor_may_be_half(const cm_tensor *t) { return t->ndim == 4 && t->dim[3] % 8 == 0 && t->dim[3] <= 2048; }
 
 /* Does a convolution do nothing but multiply and add? */
 static bool is_plain(const cm_call *call) {
@@ -45,7 +48,9 @@ static bool may_be_half(const cm_call *call, int i) {
     const cm_half_rule rule = cm_op_half_rule(call->op);
     if (call->op == CM_OP_dense) return i == CM_T_dense_x;
     if (call->op == CM_OP_dense_backward) return i == CM_T_dense_backward_x;
-    if (call->t[i].ndim != 4 || call->t[i].dim[3] % 8 != 0) return false;
+    if (!cm_tensor_may_be_half(&call->t[i])) return false;
+    for (int j = 0; rule.alike >> i & 1 && j < CM_CALL_TENSORS; j++)
+        if ((rule.alike >> j & 1) && !is_half(call, j)) return false;
     return (rule.alone >> i & 1) || ((rule.plain >> i & 1) && is_plain(call)) ||
            ((rule.with_x >> i & 1) && is_half(call, rule.x));
 }

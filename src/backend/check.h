@@ -22,8 +22,12 @@ typedef struct cm_half_rule {
     uint32_t plain;  /* of a convolution without bias and activation that is not added to */
     uint32_t with_x; /* where the tensor at place x is */
     int x;
+    uint32_t alike; /* of these all or none */
 } cm_half_rule;
 cm_half_rule cm_op_half_rule(cm_op op);
+
+/* Whether a tensor has the shape of such activations: [B, H, W, C], C a multiple of 8 of at most 2048. */
+bool cm_tensor_may_be_half(const cm_tensor *tensor);
 
 #ifdef __cplusplus
 }

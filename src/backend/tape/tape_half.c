@@ -15,7 +15,7 @@ static void find_activations(const cm_tape *tape, bool *half) {
     for (cm_var v = 0; v < tape->vars; v++) {
         const cm_tape_var *var = &tape->var[v];
         half[v] = var->memory == CM_MEM_WORK && var->base == CM_NO_VAR && var->lies_in == CM_NO_VAR &&
-                  var->shape.ndim == 4 && var->shape.dtype == CM_F32 && var->shape.dim[3] % 8 == 0;
+                  var->shape.dtype == CM_F32 && cm_tensor_may_be_half(&var->shape);
     }
     for (cm_var v = 0; v < tape->vars; v++) {
         if (tape->var[v].base != CM_NO_VAR) half[tape->var[v].base] = false;
@@ -34,18 +34,32 @@ static void leave_out_others(const cm_tape_list *list, bool *half) {
     }
 }
 
+/* Makes the tensors of a call that `which` has a bit for float32. True if one was not before. */
+static bool leave_out(const cm_tape_node *node, uint32_t which, bool *half) {
+    bool more = false;
+    for (int t = 0; t < CM_CALL_TENSORS; t++) {
+        if (!(which >> t & 1) || node->t[t] == CM_NO_VAR || !half[node->t[t]]) continue;
+        half[node->t[t]] = false;
+        more = true;
+    }
+    return more;
+}
+
+static bool are_half(const cm_tape_node *node, uint32_t which, const bool *half) {
+    for (int t = 0; t < CM_CALL_TENSORS; t++)
+        if ((which >> t & 1) && !half[node->t[t]]) return false;
+    return true;
+}
+
 /* A norm of float32 takes and makes float32. True if that leaves one out that was not before. */
 static bool leave_out_norms(const cm_tape_list *list, bool *half) {
     bool more = false;
     for (int i = 0; i < list->count; i++) {
         const cm_tape_node *node = &list->node[i];
         const cm_half_rule rule = cm_op_half_rule(node->op);
-        if (!rule.with_x || half[node->t[rule.x]]) continue;
-        for (int t = 0; t < CM_CALL_TENSORS; t++) {
-            if (!(rule.with_x >> t & 1) || node->t[t] == CM_NO_VAR || !half[node->t[t]]) continue;
-            half[node->t[t]] = false;
-            more = true;
-        }
+        if (!rule.with_x) continue;
+        if (!half[node->t[rule.x]]) more |= leave_out(node, rule.with_x, half);
+        if (!are_half(node, rule.alike, half)) more |= leave_out(node, rule.alike, half);
     }
     return more;
 }

@@ -47,6 +47,9 @@ static __device__ __forceinline__ uint32_t cm_slab_place(const cm_slab *slab) {
 #define CM_SLAB_SUMS_32(sum) CM_SLAB_EIGHT(sum, 0), CM_SLAB_EIGHT(sum, 8), CM_SLAB_EIGHT(sum, 16), CM_SLAB_EIGHT(sum, 24)
 #define CM_SLAB_NAMES_32 "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}, da, db"
 #define CM_SLAB_PAIR_32 "mov.b64 da, {%32, high}; mov.b64 db, {%33, high};"
+#define CM_SLAB_SUMS_48(sum) CM_SLAB_EIGHT(sum, 0), CM_SLAB_EIGHT(sum, 8), CM_SLAB_EIGHT(sum, 16), CM_SLAB_EIGHT(sum, 24), CM_SLAB_EIGHT(sum, 32), CM_SLAB_EIGHT(sum, 40)
+#define CM_SLAB_NAMES_48 "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47}, da, db"
+#define CM_SLAB_PAIR_48 "mov.b64 da, {%48, high}; mov.b64 db, {%49, high};"
 #define CM_SLAB_SUMS_64(sum) CM_SLAB_EIGHT(sum, 0), CM_SLAB_EIGHT(sum, 8), CM_SLAB_EIGHT(sum, 16), CM_SLAB_EIGHT(sum, 24), CM_SLAB_EIGHT(sum, 32), CM_SLAB_EIGHT(sum, 40), CM_SLAB_EIGHT(sum, 48), CM_SLAB_EIGHT(sum, 56)
 #define CM_SLAB_NAMES_64 "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}, da, db"
 #define CM_SLAB_PAIR_64 "mov.b64 da, {%64, high}; mov.b64 db, {%65, high};"
@@ -69,6 +72,7 @@ static __device__ __forceinline__ void cm_slab_product(bool bfloat, int n, float
     CM_SLAB_CASE(32, 16)
     CM_SLAB_CASE(48, 24)
     CM_SLAB_CASE(64, 32)
+    CM_SLAB_CASE(96, 48)
     CM_SLAB_CASE(128, 64)
 #undef CM_SLAB_CASE
 }

@@ -9,7 +9,7 @@
 #include "backend/cuda/fused/segments.h"
 #include "backend/cuda/fused/tower.h"
 #include "backend/cuda/module/cuda.h"
-#include "backend/cuda/ops/batch_norm.h"
+#include "backend/cuda/ops/batch_norm_half.h"
 #include "backend/cuda/ops/dense.h"
 #include "backend/cuda/ops/elementwise.h"
 #include "backend/cuda/ops/layer_norm.h"
@@ -67,6 +67,9 @@ CM_SAMPLED_KERNELS(LAUNCHER)
 CM_SHAPE_KERNELS(LAUNCHER)
 CM_SOFTMAX_KERNELS(LAUNCHER)
 CM_SUPPORT_KERNELS(LAUNCHER)
+CM_NORM_HALF_KERNELS(LAUNCHER)
+#define SUM_LAUNCHER(name, args) LAUNCHER_WITH(name, args, 0, copy.memory)
+CM_NORM_SUM_KERNELS(SUM_LAUNCHER)
 #define ROW_LAUNCHER(name, args) LAUNCHER_WITH(name, args, copy.used, copy.memory)
 CM_ROW_KERNELS(ROW_LAUNCHER)
 #define TOWER_LAUNCHER(name, args, channels, type) LAUNCHER_WITH(name, args, 0, copy.memory)

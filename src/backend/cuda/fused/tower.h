@@ -137,7 +137,7 @@ typedef struct cm_tower_feed {
 } cm_tower_feed;
 
 enum { CM_TOWER_PAIRS = CM_SLAB_GROUP / 2 };
-static CM_HD inline int cm_tower_outputs(int channels) { return channels < CM_TOWER_PAIRS ? channels : CM_TOWER_PAIRS; }
+static CM_HD inline int cm_tower_outputs(int channels) { return channels <= CM_TOWER_PAIRS ? channels : channels / 2; }
 
 /* Elements from the beginning of a piece to columns of an output, on the device and in a stage. */
 static CM_HD inline int cm_tower_on_device(int output, int column, int channels) {
@@ -376,6 +376,8 @@ CM_KERNEL_COPIED void cm_tower_boards(const cm_tower_args *a, int64_t item, int 
     X(cm_tower_f16_48, cm_tower_args, 48, CM_F16)                                                                      \
     X(cm_tower_bf16_64, cm_tower_args, 64, CM_BF16)                                                                    \
     X(cm_tower_f16_64, cm_tower_args, 64, CM_F16)                                                                      \
+    X(cm_tower_bf16_96, cm_tower_args, 96, CM_BF16)                                                                    \
+    X(cm_tower_f16_96, cm_tower_args, 96, CM_F16)                                                                      \
     X(cm_tower_bf16_128, cm_tower_args, 128, CM_BF16)                                                                  \
     X(cm_tower_f16_128, cm_tower_args, 128, CM_F16)
 

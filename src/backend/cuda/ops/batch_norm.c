@@ -1,23 +1,24 @@
 #include "backend/cuda/ops/batch_norm.h"
 
+#include "backend/cuda/ops/batch_norm_half.h"
 #include "backend/cuda/ops/ops.h"
 
-/* Workspace: the parts of the chunks, then four vectors of channels. */
-enum { MEAN, SECOND, TOTAL, VECTORS = 4 };
+/* Workspace: the parts of the chunks, then vectors of channels. */
+enum { MEAN, SECOND, TOTAL, LINEAR = TOTAL + 2, VECTORS = LINEAR + 3 };
 
-/* Of 16 bits: a lane has eight channels of a chunk, and reads some rows at a time. */
-static cm_chunks eights_of(int64_t rows, int columns) {
-    enum { LANES = 16384, LEAST = 8 };
-    cm_chunks c = {rows, columns, LEAST, 0, 2, NULL};
-    const int64_t share = (rows * columns / CM_EIGHT + LANES - 1) / LANES;
-    if (share > LEAST) c.chunk_rows = (int)((share + CM_NORM_ROWS - 1) / CM_NORM_ROWS * CM_NORM_ROWS);
+/* Of 16 bits: a block has a chunk, and each of its lanes reads some rows at a time. */
+static cm_chunks chunks_of_blocks(int64_t rows, int columns) {
+    enum { BLOCKS = 512 };
+    const int unit = CM_BLOCK / (columns / CM_EIGHT) * CM_NORM_ROWS;
+    const int64_t share = (rows + BLOCKS - 1) / BLOCKS;
+    cm_chunks c = {rows, columns, (int)((share + unit - 1) / unit * unit), 0, 2, NULL};
     c.chunks = (int)((rows + c.chunk_rows - 1) / c.chunk_rows);
     return c;
 }
 
 static cm_chunks chunks_of(const cm_tensor *x) {
     const int64_t rows = cm_vector_count(x);
-    return x->dtype == CM_F32 ? cm_chunks_of(rows, cm_tensor_last(x), 2) : eights_of(rows, cm_tensor_last(x));
+    return x->dtype == CM_F32 ? cm_chunks_of(rows, cm_tensor_last(x), 2) : chunks_of_blocks(rows, cm_tensor_last(x));
 }
 
 static size_t workspace_of(const cm_tensor *x) {
@@ -41,6 +42,7 @@ static cm_batch_norm_args args_of(const cm_call *call, const cm_tensor *x) {
                                 .x = cm_vectors_of(x),
                                 .half_x = half_of(x),
                                 .type = x->dtype,
+                                .memory = CM_NORM_MEMORY,
                                 .epsilon = call->attr.epsilon,
                                 .activation = call->attr.activation};
 }
@@ -69,21 +71,18 @@ static float *vector_of(const cm_tensor *t, int row) {
 
 /* ---- forward ---- */
 
-static cm_status apply(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
-    if (args->half_x) {
-        CM_LAUNCH(stream, call, cm_batch_norm_eights, args, eights(args, CM_EIGHT), 1);
-    } else {
-        CM_LAUNCH(stream, call, cm_batch_norm_apply, args, elements(args), 1);
-    }
+static cm_status run_float(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    CM_LAUNCH(stream, call, cm_batch_norm_partial, args, cm_chunks_items(&args->chunks), 1);
+    CM_LAUNCH(stream, call, cm_batch_norm_statistics, args, args->chunks.columns, adders(args));
+    CM_LAUNCH(stream, call, cm_batch_norm_apply, args, elements(args), 1);
     return CM_OK;
 }
 
-static cm_status add_chunks(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
-    if (args->half_x) {
-        CM_LAUNCH(stream, call, cm_batch_norm_partial_eights, args, cm_chunks_items(&args->chunks) / CM_EIGHT, 1);
-    } else {
-        CM_LAUNCH(stream, call, cm_batch_norm_partial, args, cm_chunks_items(&args->chunks), 1);
-    }
+static cm_status run_half(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
+    args->linear = use_workspace(stream, args, LINEAR);
+    CM_LAUNCH(stream, call, cm_norm_partial_half, args, args->chunks.chunks, CM_BLOCK);
+    CM_LAUNCH(stream, call, cm_batch_norm_statistics, args, args->chunks.columns, adders(args));
+    CM_LAUNCH(stream, call, cm_norm_apply_half, args, eights(args, CM_NORM_ROWS), 1);
     return CM_OK;
 }
 
@@ -108,9 +107,7 @@ cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
     args.stats_variance = vector_of(stats, 1);
     args.mean = use_workspace(stream, &args, MEAN);
     args.second = use_workspace(stream, &args, SECOND);
-    CM_TRY(add_chunks(stream, call, &args));
-    CM_LAUNCH(stream, call, cm_batch_norm_statistics, &args, args.chunks.columns, adders(&args));
-    return apply(stream, call, &args);
+    return args.half_x ? run_half(stream, call, &args) : run_float(stream, call, &args);
 }
 
 cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
@@ -119,7 +116,12 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
     args.mean = CM_ARG(call, batch_norm_inference, mean)->data;
     args.second = CM_ARG(call, batch_norm_inference, variance)->data;
     args.constant = true;
-    return apply(stream, call, &args);
+    if (args.half_x) {
+        CM_LAUNCH(stream, call, cm_batch_norm_eights, &args, eights(&args, CM_EIGHT), 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_batch_norm_apply, &args, elements(&args), 1);
+    }
+    return CM_OK;
 }
 
 /* ---- backward ---- */
@@ -144,25 +146,24 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
         (args)->add_dshift = CM_ADDS(call, op, dshift);                                                                \
     } while (0)
 
-static cm_status add_slopes(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
-    if (args->half_x) {
-        CM_LAUNCH(stream, call, cm_batch_norm_slopes_eights, args, cm_chunks_items(&args->chunks) / CM_EIGHT, 1);
-    } else {
+static cm_status run_backward(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
+    args->total = use_workspace(stream, args, TOTAL);
+    if (args->dscale || args->dshift || (args->dx.data && !args->constant)) {
         CM_LAUNCH(stream, call, cm_batch_norm_slopes, args, cm_chunks_items(&args->chunks), 1);
+        CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, adders(args));
     }
-    CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, adders(args));
+    if (!args->dx.data && !args->dresidual.data) return CM_OK;
+    CM_LAUNCH(stream, call, cm_batch_norm_input, args, elements(args), 1);
     return CM_OK;
 }
 
-static cm_status run_backward(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
+static cm_status run_half_backward(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
     args->total = use_workspace(stream, args, TOTAL);
-    if (args->dscale || args->dshift || (args->dx.data && !args->constant)) CM_TRY(add_slopes(stream, call, args));
+    args->linear = use_workspace(stream, args, LINEAR);
+    CM_LAUNCH(stream, call, cm_norm_slopes_half, args, args->chunks.chunks, CM_BLOCK);
+    CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, adders(args));
     if (!args->dx.data && !args->dresidual.data) return CM_OK;
-    if (args->half_x) {
-        CM_LAUNCH(stream, call, cm_batch_norm_input_eights, args, eights(args, CM_NORM_ROWS), 1);
-    } else {
-        CM_LAUNCH(stream, call, cm_batch_norm_input, args, elements(args), 1);
-    }
+    CM_LAUNCH(stream, call, cm_norm_input_half, args, eights(args, CM_NORM_FEW), 1);
     return CM_OK;
 }
 
@@ -172,7 +173,7 @@ cm_status cm_cuda_batch_norm_backward(cm_stream *stream, const cm_call *call) {
     TAKE_GRADIENTS(&args, call, batch_norm_backward);
     args.mean = vector_of(saved, 0);
     args.second = vector_of(saved, 1);
-    return run_backward(stream, call, &args);
+    return args.half_x ? run_half_backward(stream, call, &args) : run_backward(stream, call, &args);
 }
 
 cm_status cm_cuda_batch_norm_inference_backward(cm_stream *stream, const cm_call *call) {

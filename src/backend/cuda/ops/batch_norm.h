@@ -13,14 +13,16 @@ typedef struct cm_batch_norm_args {
     float *stats_mean, *stats_variance; /* [C] or NULL; the variance is the unbiased one */
     float *dscale, *dshift;             /* [C] or NULL */
     float *total;                       /* [2, C]: of a channel, the sums of g and of g * normal */
-    const uint16_t *half_x, *half_residual,
-        *half_dy; /* of 16 bits in place of x, residual, dy and others; NULL: not so */
+    float *linear;                      /* [3, C] or NULL: see cm_batch_norm_statistics, cm_batch_norm_totals */
+    /* of 16 bits in place of x, residual, dy and others; NULL: not so */
+    const uint16_t *half_x, *half_residual, *half_dy;
     uint16_t *half_y, *half_dx, *half_dresidual;
     cm_dtype type; /* of them */
     float epsilon;
     cm_activation activation;
     bool constant; /* second is a variance that does not depend on x; else it is 1/std of the batch */
     bool add_dx, add_dresidual, add_dscale, add_dshift;
+    uint32_t memory; /* bytes that the lanes of a block share */
 } cm_batch_norm_args;
 
 static CM_HD inline float cm_batch_norm_inverse(const cm_batch_norm_args *k, int64_t channel) {
@@ -42,25 +44,28 @@ CM_KERNEL void cm_batch_norm_partial(const cm_batch_norm_args *k, int64_t item, 
     chunk.partial[k->chunks.columns] = squares;
 }
 
-/* Item: a channel; CM_WARP lanes. Mean and variance of all rows from those of the chunks (Chan et al. 1983). */
+/* Item: a channel. Mean and variance of all rows from those of the chunks (Chan et al. 1983). What is linear in x gets
+ * its factor and offset: y = act(factor x + offset + residual). */
 CM_KERNEL void cm_batch_norm_statistics(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
     const cm_chunks *c = &k->chunks;
     double sum = 0.0, squares = 0.0;
     CM_EACH(i, lanes, c->chunks) {
         cm_chunk chunk = cm_chunk_of(c, (int64_t)i * c->columns + item);
-        sum += (double)(chunk.end - chunk.first) * (double)chunk.partial[0];
+        double rows = (double)(chunk.end - chunk.first), mean = (double)chunk.partial[0];
+        sum += rows * mean;
+        squares += (double)chunk.partial[c->columns] + rows * mean * mean;
     }
     double mean = cm_lanes_sum(lanes, sum) / (double)c->rows;
-    CM_EACH(i, lanes, c->chunks) {
-        cm_chunk chunk = cm_chunk_of(c, (int64_t)i * c->columns + item);
-        double off = (double)chunk.partial[0] - mean;
-        squares += (double)chunk.partial[c->columns] + (double)(chunk.end - chunk.first) * off * off;
-    }
-    double total = cm_lanes_sum(lanes, squares);
+    double total = cm_lanes_sum(lanes, squares) - (double)c->rows * mean * mean;
     if (lanes->index != 0) return;
+    if (total < 0.0) total = 0.0;
     float inverse = (float)(1.0 / sqrt(total / (double)c->rows + (double)k->epsilon));
     k->mean[item] = (float)mean;
     k->second[item] = inverse;
+    if (k->linear) {
+        k->linear[item] = inverse * k->scale[item];
+        k->linear[c->columns + item] = k->shift[item] - (float)mean * (inverse * k->scale[item]);
+    }
     if (k->saved_mean) k->saved_mean[item] = (float)mean, k->saved_inverse[item] = inverse;
     if (!k->stats_mean) return;
     k->stats_mean[item] = (float)mean;
@@ -86,58 +91,19 @@ static CM_HD inline void cm_read_eight(const uint16_t *half, const cm_rows *wide
         out[i] = half ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
 }
 
-/* Writes them there, or adds them to what is there. */
+static CM_HD inline uint32_t cm_half_pair(float low, float high, cm_dtype type) {
+    return (uint32_t)cm_to_half(low, type) | (uint32_t)cm_to_half(high, type) << 16;
+}
+
 static CM_HD inline void cm_write_eight(uint16_t *half, const cm_rows *wide, int64_t r, int64_t c,
-                                        const cm_batch_norm_args *k, bool add, const float x[CM_EIGHT]) {
-    float sum[CM_EIGHT];
-    cm_eight halves;
-    for (int i = 0; i < CM_EIGHT; i++) sum[i] = 0.0f;
-    if (add) cm_read_eight(half, wide, r, c, k, sum);
-    for (int i = 0; i < CM_EIGHT; i++) sum[i] += x[i];
+                                        const cm_batch_norm_args *k, const float x[CM_EIGHT]) {
+    cm_pairs pairs;
     if (!half) {
-        for (int i = 0; i < CM_EIGHT; i++) cm_row(wide, r)[c + i] = sum[i];
+        for (int i = 0; i < CM_EIGHT; i++) cm_row(wide, r)[c + i] = x[i];
         return;
     }
-    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_to_half(sum[i], k->type);
-    *(cm_eight *)(void *)(half + r * k->chunks.columns + c) = halves;
-}
-
-/* Rows that a lane reads at a time, so that it waits for them once. */
-enum { CM_NORM_ROWS = 4 };
-
-static CM_HD inline int64_t cm_norm_row(int64_t r, int64_t end) { return r < end ? r : end - 1; }
-
-/* Eight channels of a chunk of rows. */
-static CM_HD inline cm_chunk cm_eights_of(const cm_batch_norm_args *k, int64_t item) {
-    const cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
-    return cm_chunk_of(&k->chunks, at.row * k->chunks.columns + at.column * CM_EIGHT);
-}
-
-/* Item: eight channels of a chunk of x in 16 bits; 1 lane. Parts as of cm_batch_norm_partial, from sums of distances
- * from the chunk's first row. */
-CM_KERNEL void cm_batch_norm_partial_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
-    const cm_chunk chunk = cm_eights_of(k, item);
-    const int64_t c = chunk.column, columns = k->chunks.columns;
-    const float rows = (float)(chunk.end - chunk.first);
-    float first[CM_EIGHT], sum[CM_EIGHT] = CM_NOTHING, squares[CM_EIGHT] = CM_NOTHING;
-    (void)lanes;
-    cm_read_eight(k->half_x, &k->x, chunk.first, c, k, first);
-    for (int64_t r = chunk.first; r < chunk.end; r += CM_NORM_ROWS) {
-        cm_eight x[CM_NORM_ROWS];
-        CM_UNROLL(j, CM_NORM_ROWS) x[j] = cm_eight_at(k->half_x + cm_norm_row(r + j, chunk.end) * columns + c);
-        CM_UNROLL(j, CM_NORM_ROWS) {
-            const float counts = r + j < chunk.end ? 1.0f : 0.0f;
-            CM_UNROLL(i, CM_EIGHT) {
-                const float off = counts * (cm_widen(x[j].v[i], k->type) - first[i]);
-                sum[i] += off;
-                squares[i] += off * off;
-            }
-        }
-    }
-    CM_UNROLL(i, CM_EIGHT) {
-        chunk.partial[i] = first[i] + sum[i] / rows;
-        chunk.partial[columns + i] = fmaxf(squares[i] - sum[i] * sum[i] / rows, 0.0f);
-    }
+    for (int i = 0; i < CM_EIGHT / 2; i++) pairs.pair[i] = cm_half_pair(x[2 * i], x[2 * i + 1], k->type);
+    *(cm_pairs *)(void *)(half + r * k->chunks.columns + c) = pairs;
 }
 
 /* Item: eight channels of eight rows; 1 lane. As cm_batch_norm_apply, of x in 16 bits. */
@@ -155,7 +121,7 @@ CM_KERNEL void cm_batch_norm_eights(const cm_batch_norm_args *k, int64_t item, c
         cm_read_eight(k->half_x, &k->x, r, c, k, x);
         cm_read_eight(k->half_residual, &k->residual, r, c, k, residual);
         for (int i = 0; i < CM_EIGHT; i++) x[i] = cm_act_f(k->activation, x[i] * factor[i] + offset[i] + residual[i]);
-        cm_write_eight(k->half_y, &k->y, r, c, k, false, x);
+        cm_write_eight(k->half_y, &k->y, r, c, k, x);
     }
 }
 
@@ -179,13 +145,21 @@ CM_KERNEL void cm_batch_norm_slopes(const cm_batch_norm_args *k, int64_t item, c
     chunk.partial[k->chunks.columns] = along * cm_batch_norm_inverse(k, chunk.column);
 }
 
-/* Item: a channel; CM_WARP lanes. Their totals, which are the gradients of shift and scale. */
+/* Item: a channel. Their totals, which are the gradients of shift and scale; and cm_norm_slope, which is linear in g
+ * and x: dx = linear[0] g + linear[1] x + linear[2]. */
 CM_KERNEL void cm_batch_norm_totals(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
     float sum = (float)cm_chunks_sum(&k->chunks, 0, item, lanes),
           along = (float)cm_chunks_sum(&k->chunks, 1, item, lanes);
     if (lanes->index != 0) return;
     k->total[item] = sum;
     k->total[k->chunks.columns + item] = along;
+    if (k->linear) {
+        const float rows = (float)k->chunks.rows, inverse = cm_batch_norm_inverse(k, item);
+        const float of_g = k->scale[item] * inverse, of_x = -of_g * inverse * along / rows;
+        k->linear[item] = of_g;
+        k->linear[k->chunks.columns + item] = of_x;
+        k->linear[2 * k->chunks.columns + item] = -of_g * sum / rows - of_x * k->mean[item];
+    }
     if (k->dshift) cm_put(k->dshift + item, sum, k->add_dshift);
     if (k->dscale) cm_put(k->dscale + item, along, k->add_dscale);
 }
@@ -203,68 +177,6 @@ CM_KERNEL void cm_batch_norm_input(const cm_batch_norm_args *k, int64_t item, co
         cm_put(cm_at(&k->dx, at), cm_norm_slope_f(k->scale[c] * inverse, g, normal, mean_g, mean_along), k->add_dx);
     }
     if (k->dresidual.data) cm_put(cm_at(&k->dresidual, at), g, k->add_dresidual);
-}
-
-/* The gradient in front of the activation, of eight channels of a row. */
-static CM_HD inline void cm_gradient_eight(const cm_batch_norm_args *k, int64_t r, int64_t c, float g[CM_EIGHT]) {
-    float y[CM_EIGHT];
-    cm_read_eight(k->half_dy, &k->dy, r, c, k, g);
-    if (k->activation != CM_ACT_RELU) return;
-    cm_read_eight(k->half_y, &k->y, r, c, k, y);
-    for (int i = 0; i < CM_EIGHT; i++) g[i] = y[i] > 0.0f ? g[i] : 0.0f;
-}
-
-/* Item: eight channels of a chunk of x in 16 bits; 1 lane. Parts as of cm_batch_norm_slopes. */
-CM_KERNEL void cm_batch_norm_slopes_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
-    const cm_chunk chunk = cm_eights_of(k, item);
-    const int64_t c = chunk.column, columns = k->chunks.columns;
-    float sum[CM_EIGHT] = CM_NOTHING, along[CM_EIGHT] = CM_NOTHING, mean[CM_EIGHT];
-    (void)lanes;
-    CM_UNROLL(i, CM_EIGHT) mean[i] = k->mean[c + i];
-    for (int64_t r = chunk.first; r < chunk.end; r += CM_NORM_ROWS) {
-        float g[CM_NORM_ROWS][CM_EIGHT], x[CM_NORM_ROWS][CM_EIGHT];
-        CM_UNROLL(j, CM_NORM_ROWS) {
-            cm_gradient_eight(k, cm_norm_row(r + j, chunk.end), c, g[j]);
-            cm_read_eight(k->half_x, &k->x, cm_norm_row(r + j, chunk.end), c, k, x[j]);
-        }
-        CM_UNROLL(j, CM_NORM_ROWS) {
-            const float counts = r + j < chunk.end ? 1.0f : 0.0f;
-            CM_UNROLL(i, CM_EIGHT) {
-                sum[i] += counts * g[j][i];
-                along[i] += counts * g[j][i] * (x[j][i] - mean[i]);
-            }
-        }
-    }
-    CM_UNROLL(i, CM_EIGHT) {
-        chunk.partial[i] = sum[i];
-        chunk.partial[columns + i] = along[i] * cm_batch_norm_inverse(k, c + i);
-    }
-}
-
-/* Item: eight channels of CM_NORM_ROWS rows of x in 16 bits; 1 lane. As cm_batch_norm_input. */
-CM_KERNEL void cm_batch_norm_input_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
-    const cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
-    const int64_t c = at.column * CM_EIGHT, columns = k->chunks.columns, rows = k->chunks.rows;
-    const int64_t first = at.row * CM_NORM_ROWS;
-    const float share = k->constant ? 0.0f : 1.0f / (float)rows;
-    float g[CM_NORM_ROWS][CM_EIGHT], x[CM_NORM_ROWS][CM_EIGHT];
-    (void)lanes;
-    CM_UNROLL(j, CM_NORM_ROWS) {
-        cm_gradient_eight(k, cm_norm_row(first + j, rows), c, g[j]);
-        cm_read_eight(k->half_x, &k->x, cm_norm_row(first + j, rows), c, k, x[j]);
-    }
-    CM_UNROLL(i, CM_EIGHT) {
-        const float inverse = cm_batch_norm_inverse(k, c + i), mean = k->mean[c + i], scale = k->scale[c + i];
-        const float mean_g = share * k->total[c + i], mean_along = share * k->total[columns + c + i];
-        CM_UNROLL(j, CM_NORM_ROWS)
-        x[j][i] = cm_norm_slope_f(scale * inverse, g[j][i], (x[j][i] - mean) * inverse, mean_g, mean_along);
-    }
-    CM_UNROLL(j, CM_NORM_ROWS) {
-        if (first + j >= rows) break;
-        if (k->half_dx || k->dx.data) cm_write_eight(k->half_dx, &k->dx, first + j, c, k, k->add_dx, x[j]);
-        if (k->half_dresidual || k->dresidual.data)
-            cm_write_eight(k->half_dresidual, &k->dresidual, first + j, c, k, k->add_dresidual, g[j]);
-    }
 }
 
 /* Running statistics: mean[C] and variance[C] from stats[chunks, 2C]. */
@@ -287,15 +199,12 @@ CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_
 
 #define CM_BATCH_NORM_KERNELS(X)                                                                                       \
     X(cm_batch_norm_partial, cm_batch_norm_args)                                                                       \
-    X(cm_batch_norm_partial_eights, cm_batch_norm_args)                                                                \
     X(cm_batch_norm_statistics, cm_batch_norm_args)                                                                    \
     X(cm_batch_norm_apply, cm_batch_norm_args)                                                                         \
     X(cm_batch_norm_eights, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_slopes, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_totals, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_input, cm_batch_norm_args)                                                                         \
-    X(cm_batch_norm_slopes_eights, cm_batch_norm_args)                                                                 \
-    X(cm_batch_norm_input_eights, cm_batch_norm_args)                                                                  \
     X(cm_running_each, cm_running_args)
 CM_BATCH_NORM_KERNELS(CM_KERNEL_ENTRY)
 

@@ -180,6 +180,7 @@ static const setup setups[] = {
     {32, 7, 3, 8, 2, CM_F16, false, false, 1},   {32, 24, 2, 7, 2, CM_BF16, false, true, 1},
     {48, 7, 5, 5, 4, CM_F16, true, true, 1},     {48, 1, 2, 3, 2, CM_BF16, false, false, 132},
     {64, 3, 9, 9, 2, CM_BF16, true, true, 1},    {64, 4, 3, 15, 2, CM_F16, false, true, 1},
+    {96, 4, 4, 5, 3, CM_BF16, true, true, 1},    {96, 3, 3, 9, 2, CM_F16, false, false, 132},
     {128, 2, 3, 5, 3, CM_BF16, true, false, 1},  {128, 8, 2, 7, 2, CM_F16, false, true, 132},
     {32, 11, 5, 6, 2, CM_BF16, true, false, 132}};
 enum { SETUPS = sizeof setups / sizeof *setups };
