@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
+# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_half.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
-# OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
+# OBJECTS, HALF_OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
 # kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -82,6 +82,28 @@ backend/cuda/ops/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y,
 backend/cuda/ops/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
 backend/cuda/ops/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 backend/cuda/ops/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
+backend/cuda/ops/batch_norm_half.h|squares[i] += off * off|squares[i] += off
+backend/cuda/ops/batch_norm_half.h|const float squares = cm_norm_sum(&lane, k, lanes, 1, c) - sum * sum / rows|const float squares = cm_norm_sum(&lane, k, lanes, 1, c) + sum * sum / rows
+backend/cuda/ops/batch_norm_half.h|k->type) + sum / rows|k->type) - sum / rows
+backend/cuda/ops/batch_norm_half.h|along[i] += g *|along[i] -= g *
+backend/cuda/ops/batch_norm_half.h|r + j * lane->rows < end ? 1.0f : 0.0f|r + j * lane->rows < end ? 1.0f : 1.0f
+backend/cuda/ops/batch_norm_half.h|lanes->index % lane.groups) * CM_EIGHT|lanes->index % lane.groups) * CM_FOUR
+backend/cuda/ops/batch_norm_half.h|i < lane->rows; i++) sum|i + 1 < lane->rows; i++) sum
+backend/cuda/ops/batch_norm_half.h|(int64_t)part * lane->rows + i|(int64_t)i
+backend/cuda/ops/batch_norm_half.h|lane.rows = CM_BLOCK / lane.groups|lane.rows = CM_BLOCK / lane.groups / 2
+backend/cuda/ops/batch_norm_half.h|adds ? offset[i] +|adds ? offset[i] -
+backend/cuda/ops/batch_norm_half.h|y[i] <= 0.0f) y[i]|y[i] >= 0.0f) y[i]
+backend/cuda/ops/batch_norm_half.h|!(y > 0.0f) ? 0.0f : dy|!(y > 0.0f) ? dy : 0.0f
+backend/cuda/ops/batch_norm_half.h|add ? x[i] +|add ? x[i] -
+backend/cuda/ops/batch_norm_half.h|cm_norm_sum(&lane, k, lanes, 1, c) * cm_batch_norm_inverse(k, c)|cm_norm_sum(&lane, k, lanes, 1, c)
+backend/cuda/ops/batch_norm_half.h|i < CM_FOUR ? eight->low|i < CM_FOUR ? eight->high
+backend/cuda/ops/batch_norm_half.h|i % 2 * 16|0
+backend/cuda/ops/batch_norm_half.h|at.row * rows_of_item|at.row
+backend/cuda/ops/batch_norm_half.h|bfloat ? CM_BF16 : CM_F16|CM_BF16
+backend/cuda/ops/batch_norm.h|k->shift[item] - (float)mean|k->shift[item] + (float)mean
+backend/cuda/ops/batch_norm.h|of_x = -of_g * inverse * along|of_x = of_g * inverse * along
+backend/cuda/ops/batch_norm.h|-of_g * sum / rows - of_x * k->mean[item]|-of_g * sum / rows + of_x * k->mean[item]
+backend/cuda/ops/batch_norm.h|-of_g * sum / rows - of_x|of_g * sum / rows - of_x
 backend/cuda/ops/minmax.h|turned = {-own[j], |turned = {own[j], 
 backend/cuda/ops/minmax.h|(own[j] - least) / range|own[j] / range
 backend/cuda/ops/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
@@ -471,6 +493,7 @@ build() {
     # shellcheck disable=SC2086
     compile tests/support/tree_cpu.c tree &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $HALF_OBJECTS $LIBS -o "$WORK/half" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $SEGMENT_OBJECTS $LIBS -o "$WORK/segments" &&
         "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search" &&
@@ -502,6 +525,11 @@ is_killed() {
         by=simulations
         timeout 100 "$WORK/simulations" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
+    fi
+    if [[ $stem = all || $stem = batch_norm* ]]; then
+        by=cuda_half
+        timeout 100 "$WORK/half" >/dev/null 2>&1 || return 0
+        if [ "$stem" = batch_norm_half ]; then return 1; fi
     fi
     by=cuda_ops
     case $stem in

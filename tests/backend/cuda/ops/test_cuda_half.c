@@ -336,6 +336,164 @@ START_TEST(a_backend_of_float32_alone_refuses_them_and_is_not_given_any) {
 }
 END_TEST
 
+/* ---- batch norms, call by call ---- */
+
+typedef struct norm_case {
+    int dim[4];
+    cm_dtype type;
+    bool relu;
+    char residual; /* 'h': of 16 bits, 'w': of float32, '-': none */
+    bool wide;     /* y and dy are of float32 */
+    bool adds;     /* gradients are added to what is there */
+} norm_case;
+
+/* One chunk and several; lanes that have no row; fewer rows than a lane reads at once. */
+static const norm_case norm_cases[] = {
+    {{1, 1, 3, 8}, CM_BF16, true, '-', false, false},    {{2, 37, 29, 8}, CM_F16, false, 'h', false, true},
+    {{2, 5, 6, 264}, CM_BF16, true, 'w', false, true},   {{3, 9, 7, 96}, CM_F16, true, 'h', true, false},
+    {{1, 40, 13, 32}, CM_BF16, false, '-', true, false}, {{2, 1, 1, 2048}, CM_BF16, true, 'h', false, false},
+    {{4, 11, 13, 64}, CM_F16, true, 'w', true, true},    {{2, 33, 17, 24}, CM_BF16, true, 'h', false, false}};
+enum { NORM_CASES = sizeof norm_cases / sizeof *norm_cases };
+
+/* Float32 as calls of ref read it, and what a call in 16 bits reads in its place. */
+typedef struct both {
+    float *wide;
+    uint16_t *half;
+} both;
+
+static size_t norm_elements(const norm_case *n) {
+    return (size_t)n->dim[0] * (size_t)n->dim[1] * (size_t)n->dim[2] * (size_t)n->dim[3];
+}
+
+/* Numbers that 16 bits can hold. */
+static both numbers_of(const norm_case *n, int seed) {
+    const size_t count = norm_elements(n);
+    both b = {calloc(count, sizeof(float)), calloc(count, sizeof(uint16_t))};
+    for (size_t i = 0; i < count; i++) {
+        b.half[i] = cm_to_half(3.0f * some((int)i * (seed + 1) + seed) + 0.25f, n->type);
+        b.wide[i] = cm_widen(b.half[i], n->type);
+    }
+    return b;
+}
+
+static void free_both(both *b) {
+    free(b->wide);
+    free(b->half);
+}
+
+/* The tensor for ref, or for the call in 16 bits. */
+static cm_tensor planes(const norm_case *n, const both *b, bool half) {
+    return half ? cm_tensor_make(b->half, n->type, 4, n->dim) : cm_tensor_make(b->wide, CM_F32, 4, n->dim);
+}
+
+static cm_tensor channels_of(const norm_case *n, float *data, int rows) {
+    const int one[1] = {n->dim[3]}, two[2] = {rows, n->dim[3]};
+    return rows == 1 ? cm_tensor_make(data, CM_F32, 1, one) : cm_tensor_make(data, CM_F32, 2, two);
+}
+
+static cm_attr norm_attr(const norm_case *n, bool half) {
+    return (cm_attr){
+        .activation = n->relu ? CM_ACT_RELU : CM_ACT_NONE, .epsilon = 1e-5f, .compute = half ? n->type : CM_F32};
+}
+
+static void run_call(cm_stream *on, cm_call *call) {
+    ck_assert_msg(cm_call_prepare(on, call) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_call_run(on, call) == CM_OK, "%s", cm_error_message());
+}
+
+/* Of numbers that were rounded once to 16 bits, or `share` of the largest. */
+static void compare_norms(const norm_case *n, const char *what, const both *got, const float *want, bool half) {
+    const size_t count = norm_elements(n);
+    const float share = half ? (n->type == CM_BF16 ? 8e-3f : 1e-3f) : 1e-4f;
+    for (size_t i = 0; i < count; i++) {
+        const float found = half ? cm_widen(got->half[i], n->type) : got->wide[i];
+        if (!(fabsf(found - want[i]) <= share * (fabsf(want[i]) + 0.05f)))
+            ck_abort_msg("case %d: %s[%zu] is %g, not %g", (int)(n - norm_cases), what, i, (double)found,
+                         (double)want[i]);
+    }
+}
+
+static void compare_channels(const norm_case *n, const char *what, const float *got, const float *want, int rows) {
+    float most = 0.0f;
+    for (int i = 0; i < rows * n->dim[3]; i++) most = fmaxf(most, fabsf(want[i]));
+    for (int i = 0; i < rows * n->dim[3]; i++)
+        if (!(fabsf(got[i] - want[i]) <= 2e-4f * most))
+            ck_abort_msg("case %d: %s[%d] is %g, not %g", (int)(n - norm_cases), what, i, (double)got[i],
+                         (double)want[i]);
+}
+
+/* Vectors of channels, for ref and for 16 bits. */
+typedef struct norm_vectors {
+    float scale[2048], shift[2048], saved[2][2 * 2048], stats[2][2 * 2048], dscale[2][2048], dshift[2][2048];
+} norm_vectors;
+static norm_vectors vectors;
+
+static void norm_forward(const norm_case *n, cm_stream *on, bool half, const both *x, const both *residual, both *y) {
+    cm_call call = {.op = CM_OP_batch_norm, .attr = norm_attr(n, half)};
+    call.t[CM_T_batch_norm_y] = planes(n, y, half && !n->wide);
+    call.t[CM_T_batch_norm_x] = planes(n, x, half);
+    if (n->residual != '-') call.t[CM_T_batch_norm_residual] = planes(n, residual, half && n->residual == 'h');
+    call.t[CM_T_batch_norm_saved] = channels_of(n, vectors.saved[half], 2);
+    call.t[CM_T_batch_norm_stats] = channels_of(n, vectors.stats[half], 2);
+    call.t[CM_T_batch_norm_scale] = channels_of(n, vectors.scale, 1);
+    call.t[CM_T_batch_norm_shift] = channels_of(n, vectors.shift, 1);
+    run_call(on, &call);
+}
+
+static void norm_backward(const norm_case *n, cm_stream *on, bool half, const both *x, const both *y, const both *dy,
+                          both *dx, both *dresidual) {
+    cm_call call = {.op = CM_OP_batch_norm_backward, .attr = norm_attr(n, half)};
+    call.t[CM_T_batch_norm_backward_dx] = planes(n, dx, half);
+    if (n->residual != '-')
+        call.t[CM_T_batch_norm_backward_dresidual] = planes(n, dresidual, half && n->residual == 'h');
+    call.t[CM_T_batch_norm_backward_dscale] = channels_of(n, vectors.dscale[half], 1);
+    call.t[CM_T_batch_norm_backward_dshift] = channels_of(n, vectors.dshift[half], 1);
+    call.t[CM_T_batch_norm_backward_dy] = planes(n, dy, half && !n->wide);
+    call.t[CM_T_batch_norm_backward_y] = planes(n, y, half && !n->wide);
+    call.t[CM_T_batch_norm_backward_x] = planes(n, x, half);
+    call.t[CM_T_batch_norm_backward_saved] = channels_of(n, vectors.saved[half], 2);
+    call.t[CM_T_batch_norm_backward_scale] = channels_of(n, vectors.scale, 1);
+    if (n->adds) call.attr.accumulate = 1u << CM_T_batch_norm_backward_dx | 1u << CM_T_batch_norm_backward_dscale;
+    if (n->adds && n->residual != '-') call.attr.accumulate |= 1u << CM_T_batch_norm_backward_dresidual;
+    run_call(on, &call);
+}
+
+START_TEST(norms_of_16_bits_are_those_of_float32_to_one_rounding) {
+    const norm_case *n = &norm_cases[_i];
+    cm_backend *ref;
+    cm_stream *of_ref;
+    ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);
+    ck_assert_int_eq(cm_stream_open(ref, &of_ref), CM_OK);
+    for (int i = 0; i < n->dim[3]; i++) {
+        vectors.scale[i] = 1.0f + some(i), vectors.shift[i] = some(3 * i);
+        for (int k = 0; k < 2; k++) vectors.dscale[k][i] = vectors.dshift[k][i] = 0.5f + some(i);
+    }
+    both x = numbers_of(n, 1), residual = numbers_of(n, 2), dy = numbers_of(n, 3);
+    both y[2] = {numbers_of(n, 4), numbers_of(n, 4)}, dx[2] = {numbers_of(n, 5), numbers_of(n, 5)};
+    both dresidual[2] = {numbers_of(n, 6), numbers_of(n, 6)};
+    norm_forward(n, of_ref, false, &x, &residual, &y[0]);
+    norm_forward(n, stream, true, &x, &residual, &y[1]);
+    compare_norms(n, "y", &y[1], y[0].wide, !n->wide);
+    compare_channels(n, "saved", vectors.saved[1], vectors.saved[0], 2);
+    compare_channels(n, "stats", vectors.stats[1], vectors.stats[0], 2);
+    memcpy(vectors.saved[1], vectors.saved[0], sizeof vectors.saved[0]);
+    for (size_t i = 0; i < norm_elements(n); i++) { /* which of them relu has made 0 */
+        y[1].half[i] = cm_to_half(y[0].wide[i], n->type);
+        y[1].wide[i] = y[0].wide[i] = cm_widen(y[1].half[i], n->type);
+    }
+    norm_backward(n, of_ref, false, &x, &y[0], &dy, &dx[0], &dresidual[0]);
+    norm_backward(n, stream, true, &x, &y[1], &dy, &dx[1], &dresidual[1]);
+    compare_norms(n, "dx", &dx[1], dx[0].wide, true);
+    if (n->residual != '-') compare_norms(n, "dresidual", &dresidual[1], dresidual[0].wide, n->residual == 'h');
+    compare_channels(n, "dscale", vectors.dscale[1], vectors.dscale[0], 1);
+    compare_channels(n, "dshift", vectors.dshift[1], vectors.dshift[0], 1);
+    both *all[] = {&x, &residual, &dy, &y[0], &y[1], &dx[0], &dx[1], &dresidual[0], &dresidual[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free_both(all[i]);
+    cm_stream_close(of_ref);
+    cm_backend_close(ref);
+}
+END_TEST
+
 /* ---- updates of residual networks ---- */
 
 enum { ROWS = 4, STEPS = 3, BLOCKS = 2 };
@@ -404,6 +562,7 @@ int main(void) {
     tcase_add_test(tests, tapes_that_compute_in_float32_stay_as_they_are);
     tcase_add_loop_test(tests, training_in_activations_of_16_bits_has_the_gradients_of_float32_to_rounding, 0, 2);
     tcase_add_test(tests, a_backend_of_float32_alone_refuses_them_and_is_not_given_any);
+    tcase_add_loop_test(tests, norms_of_16_bits_are_those_of_float32_to_one_rounding, 0, NORM_CASES);
     tcase_add_test(tests, an_update_of_a_residual_network_has_activations_of_16_bits);
     tcase_add_test(tests, a_convolution_has_one_gradient_call_for_all_steps);
     suite_add_tcase(suite, tests);
