@@ -59,6 +59,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/design docs/design/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c docs/examples/*.py
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/notebooks docs/notebooks/*.ipynb
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/gpu docs/gpu/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/pictures docs/pictures/*.svg
 

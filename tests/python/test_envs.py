@@ -127,6 +127,25 @@ class Environments(unittest.TestCase):
                 take(batch)
         batch.step([0])
 
+    def test_connect4_is_that_of_pettingzoo(self):
+        try:
+            from pettingzoo.classic import connect_four_v3
+        except Exception:  # it needs pygame, and says so by an exception of its own
+            self.skipTest("no pettingzoo.classic")
+        random = np.random.default_rng(3)
+        for seed in range(100):
+            ours, theirs = cumind.games.env("connect4"), connect_four_v3.env()
+            ours.reset(seed=seed), theirs.reset(seed=seed)
+            while True:
+                mine, other = ours.last(), theirs.last()
+                self.assertEqual((ours.agent_selection, *mine[1:4]), (theirs.agent_selection, *other[1:4]))
+                if mine[2]:
+                    break
+                np.testing.assert_array_equal(mine[0]["action_mask"], other[0]["action_mask"])
+                np.testing.assert_array_equal(mine[0]["observation"][..., :2], other[0]["observation"])
+                move = int(random.choice(np.flatnonzero(mine[0]["action_mask"])))
+                ours.step(move), theirs.step(move)
+
     def test_names_have_sizes_and_ids_need_none(self):
         self.assertIn("go9", cumind.names())
         for name in ("go9", "go", "connect4"):
