@@ -228,9 +228,14 @@ int main(void) {
     tcase_add_test(t, agents_are_evaluated_shown_and_inspected);
     tcase_add_test(t, metrics_hold_what_chance_costs);
     tcase_add_test(t, metrics_and_report_tell_of_loss_scale_and_skipped_steps);
-    tcase_add_test(t, a_game_is_learnt_in_float16_though_steps_are_skipped);
-    tcase_add_test(t, a_game_without_chance_is_learnt_all_the_same);
     tcase_add_loop_test(t, a_policy_that_does_not_fit_the_game_is_one_line, 0, 2);
     suite_add_tcase(suite, t);
+    TCase *goals = tcase_create("goals");
+    tcase_set_tags(goals, "goals");
+    tcase_add_unchecked_fixture(goals, cm_test_folder_make, cm_test_folder_remove);
+    tcase_set_timeout(goals, 120);
+    tcase_add_test(goals, a_game_is_learnt_in_float16_though_steps_are_skipped);
+    tcase_add_test(goals, a_game_without_chance_is_learnt_all_the_same);
+    suite_add_tcase(suite, goals);
     return cm_test_main(suite);
 }

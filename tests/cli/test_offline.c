@@ -7,6 +7,7 @@
 
 #define TINY                                                                                                           \
     " --set hidden_dim=32 --set num_simulations=4 --set final_evaluation_episodes=4"                                   \
+    " --set batch_size=32 --set replay_ratio=8"                                                                        \
     " --set evaluation_episodes=4 --set evaluation_simulations=4"
 /* 64 updates an iteration, an evaluation every 128, a checkpoint every 64 */
 #define OFFLINE                                                                                                        \
