@@ -85,7 +85,7 @@ $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
 
 $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $^ $(LIBS) -o $@
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
@@ -174,8 +174,11 @@ $(addprefix $(BUILD)/tests/,cli/test_curve cli/test_interval_plot run/test_displ
 
 tests: $(TEST_BIN) ## builds every test
 
+# What has warnings of a compiler besides the library.
+objects: $(CLI_OBJ) $(SUPPORT_OBJ) $(TEST_BIN:=.o) $(SIMULATIONS_OBJ) $(SCRIPT_BIN:$(BUILD)/%=$(BUILD)/scripts/%.o)
+
 clean: ## removes everything that was built
 	rm -rf $(BUILD)
-.PHONY: all tests clean FORCE
+.PHONY: all tests objects clean FORCE
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(SIMULATIONS_OBJ:.o=.d) $(wildcard $(BUILD)/scripts/*.d)

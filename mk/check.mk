@@ -111,7 +111,7 @@ FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 fuzz-build: $(FUZZ_BIN)
 $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(TEST_LINK) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
 
 #: KILLED=38            runs that `make soak-resume` kills, the kinds in turn; KIND=ranks: these alone; SEED=N: the same ones again
 KILLED ?= 38
