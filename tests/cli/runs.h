@@ -17,7 +17,8 @@
 /* A run of a quarter of a second: 1,024 steps, a checkpoint every 40 updates. */
 #define SMALL                                                                                                          \
     " --set env_steps=1024 --set min_memory_steps=256 --set checkpoint_updates=40 --set final_evaluation_episodes=4"   \
-    " --set evaluation_interval=512 --set evaluation_episodes=4 --set hidden_dim=32"
+    " --set evaluation_interval=512 --set evaluation_episodes=4 --set hidden_dim=32 --set batch_size=32"               \
+    " --set replay_ratio=8"
 
 static cm_output result;
 static char reference[64]; /* hash of the unbroken small run */
