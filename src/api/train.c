@@ -80,7 +80,7 @@ static cm_status check(const cumind_training *t, const char *const *settings, in
         return cm_fail(CM_ERR_INPUT, "resume goes on with a run: configuration, run, init_from and replay_from "
                                      "belong to new ones");
     if (t->overwrite && t->checkpoint == 0) return cm_fail(CM_ERR_INPUT, "overwrite: goes together with checkpoint");
-    if (t->checkpoint != 0 && t->checkpoint < CUMIND_BEST)
+    if (t->checkpoint < CUMIND_BEST)
         return cm_fail(CM_ERR_INPUT, "checkpoint must be a number of updates, CUMIND_LATEST or CUMIND_BEST, got %lld",
                        (long long)t->checkpoint);
     return cm_api_check_folder(t->resume, "resume");
