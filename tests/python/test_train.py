@@ -81,7 +81,8 @@ class Training(unittest.TestCase):
 
     def test_ctrl_c_saves(self):
         program = f"""
-import cumind, sys
+import cumind, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 def tell(now): print(now.iteration, flush=True)
 cumind.train("CartPole-v1", run={self.path("broken")!r}, config="default", callback=tell, env_steps=10**9, hidden_dim=32, threads=1)
 """
