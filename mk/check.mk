@@ -56,10 +56,10 @@ COUNTED := $(if $(COVERAGE),-fno-ivopts -fprofile-arcs -ftest-coverage -fprofile
 SANITIZED := -fsanitize=address,undefined
 # What a test itself does takes no time, but its code is half of all: it is compiled as it stands, and its lines are not counted.
 UNCOUNTED := -O0 $(if $(COVERAGE),-fno-profile-arcs -fno-test-coverage)
-# Cases with the tag "goals" learn for long, by code that shorter runs go through: they are left out.
+# Cases with the tag "goals" learn for long, by code that shorter runs go through: .ci/run leaves them out (CK_EXCLUDE_TAGS).
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
-	+@CK_EXCLUDE_TAGS=goals ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph \
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph \
 	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' TEST_FLAGS='$(UNCOUNTED)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
 	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)' test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
@@ -70,9 +70,9 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own. The tests of the GPU kernels
 # have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor are MPI and cuDNN instrumented. Of the tests
 # that never start a thread, those that take long are left out: there is nothing to race with; and what run/test_rehearsal does
-# run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone", or to learn to a goal.
+# run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone".
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
-	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS='alone goals' TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
+	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
 	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
 	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
 
@@ -192,7 +192,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
