@@ -91,7 +91,7 @@ backend/cuda/ops/batch_norm_half.h|lanes->index % lane.groups) * CM_EIGHT|lanes-
 backend/cuda/ops/batch_norm_half.h|i < lane->rows; i++) sum|i + 1 < lane->rows; i++) sum
 backend/cuda/ops/batch_norm_half.h|(int64_t)part * lane->rows + i|(int64_t)i
 backend/cuda/ops/batch_norm_half.h|lane.rows = CM_BLOCK / lane.groups|lane.rows = CM_BLOCK / lane.groups / 2
-backend/cuda/ops/batch_norm_half.h|adds ? offset[i] +|adds ? offset[i] -
+backend/cuda/ops/batch_norm_half.h|if (adds) y[i] +=|if (adds) y[i] -=
 backend/cuda/ops/batch_norm_half.h|y[i] <= 0.0f) y[i]|y[i] >= 0.0f) y[i]
 backend/cuda/ops/batch_norm_half.h|!(y > 0.0f) ? 0.0f : dy|!(y > 0.0f) ? dy : 0.0f
 backend/cuda/ops/batch_norm_half.h|add ? x[i] +|add ? x[i] -

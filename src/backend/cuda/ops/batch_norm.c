@@ -117,7 +117,7 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
     args.second = CM_ARG(call, batch_norm_inference, variance)->data;
     args.constant = true;
     if (args.half_x) {
-        CM_LAUNCH(stream, call, cm_batch_norm_eights, &args, eights(&args, CM_EIGHT), 1);
+        CM_LAUNCH(stream, call, cm_norm_apply_half, &args, eights(&args, CM_NORM_ROWS), 1);
     } else {
         CM_LAUNCH(stream, call, cm_batch_norm_apply, &args, elements(&args), 1);
     }

@@ -82,49 +82,6 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
     *cm_at(&k->y, at) = cm_act_f(k->activation, value);
 }
 
-/* What stands at row r from channel c on, of 16 bits or of float32; zeros if it is absent. */
-static CM_HD inline void cm_read_eight(const uint16_t *half, const cm_rows *wide, int64_t r, int64_t c,
-                                       const cm_batch_norm_args *k, float out[CM_EIGHT]) {
-    cm_eight halves = {{0}};
-    if (half) halves = cm_eight_at(half + r * k->chunks.columns + c);
-    for (int i = 0; i < CM_EIGHT; i++)
-        out[i] = half ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
-}
-
-static CM_HD inline uint32_t cm_half_pair(float low, float high, cm_dtype type) {
-    return (uint32_t)cm_to_half(low, type) | (uint32_t)cm_to_half(high, type) << 16;
-}
-
-static CM_HD inline void cm_write_eight(uint16_t *half, const cm_rows *wide, int64_t r, int64_t c,
-                                        const cm_batch_norm_args *k, const float x[CM_EIGHT]) {
-    cm_pairs pairs;
-    if (!half) {
-        for (int i = 0; i < CM_EIGHT; i++) cm_row(wide, r)[c + i] = x[i];
-        return;
-    }
-    for (int i = 0; i < CM_EIGHT / 2; i++) pairs.pair[i] = cm_half_pair(x[2 * i], x[2 * i + 1], k->type);
-    *(cm_pairs *)(void *)(half + r * k->chunks.columns + c) = pairs;
-}
-
-/* Item: eight channels of eight rows; 1 lane. As cm_batch_norm_apply, of x in 16 bits. */
-CM_KERNEL void cm_batch_norm_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
-    cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
-    int64_t c = at.column * CM_EIGHT, end = (at.row + 1) * CM_EIGHT;
-    float factor[CM_EIGHT], offset[CM_EIGHT];
-    (void)lanes;
-    for (int i = 0; i < CM_EIGHT; i++) {
-        factor[i] = cm_batch_norm_inverse(k, c + i) * k->scale[c + i];
-        offset[i] = k->shift[c + i] - k->mean[c + i] * factor[i];
-    }
-    for (int64_t r = at.row * CM_EIGHT; r < end && r < k->chunks.rows; r++) {
-        float x[CM_EIGHT], residual[CM_EIGHT];
-        cm_read_eight(k->half_x, &k->x, r, c, k, x);
-        cm_read_eight(k->half_residual, &k->residual, r, c, k, residual);
-        for (int i = 0; i < CM_EIGHT; i++) x[i] = cm_act_f(k->activation, x[i] * factor[i] + offset[i] + residual[i]);
-        cm_write_eight(k->half_y, &k->y, r, c, k, x);
-    }
-}
-
 /* The gradient in front of the activation; that is none or relu, which reads only y. */
 static CM_HD inline float cm_batch_norm_gradient(const cm_batch_norm_args *k, cm_place at) {
     return k->activation == CM_ACT_RELU && !(*cm_at(&k->y, at) > 0.0f) ? 0.0f : *cm_at(&k->dy, at);
@@ -201,7 +158,6 @@ CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_
     X(cm_batch_norm_partial, cm_batch_norm_args)                                                                       \
     X(cm_batch_norm_statistics, cm_batch_norm_args)                                                                    \
     X(cm_batch_norm_apply, cm_batch_norm_args)                                                                         \
-    X(cm_batch_norm_eights, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_slopes, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_totals, cm_batch_norm_args)                                                                        \
     X(cm_batch_norm_input, cm_batch_norm_args)                                                                         \

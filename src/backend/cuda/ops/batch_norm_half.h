@@ -1,4 +1,4 @@
-/* Kernels of batch norms in training whose x is of 16 bits; see batch_norm.h. A lane has eight channels and reads some
+/* Kernels of batch norms whose x is of 16 bits; see batch_norm.h. A lane has eight channels and reads some
  * rows before it looks at the first. What reads is told by constants whether it is float32 (`wide`), and which of the
  * two types 16 bits are: a branch between two reads would make the second one wait for the first. */
 #ifndef CM_BACKEND_CUDA_OPS_BATCH_NORM_HALF_H
@@ -35,6 +35,10 @@ CM_KERNEL_COPIED float cm_norm_number(bool wide, bool bfloat, const cm_norm_eigh
     const uint16_t half = (uint16_t)(eight->half.pair[i / 2] >> (i % 2 * 16));
     if (wide) return i < CM_FOUR ? eight->low.v[i % CM_FOUR] : eight->high.v[i % CM_FOUR];
     return bfloat ? cm_bf16_to_float(half) : cm_f16_to_float(half);
+}
+
+static CM_HD inline uint32_t cm_half_pair(float low, float high, cm_dtype type) {
+    return (uint32_t)cm_to_half(low, type) | (uint32_t)cm_to_half(high, type) << 16;
 }
 
 CM_KERNEL_COPIED void cm_norm_write(bool bfloat, uint16_t *half, const cm_rows *rows, int64_t r, int64_t c,
@@ -204,6 +208,20 @@ static CM_HD inline cm_norm_rows cm_norm_rows_of(const cm_batch_norm_args *k, in
     return rows;
 }
 
+/* Of eight channels: what the statistics have left, or, of constants, what they give. */
+CM_KERNEL_COPIED void cm_norm_linear(const cm_batch_norm_args *k, int64_t c, float factor[CM_EIGHT],
+                                     float offset[CM_EIGHT]) {
+    if (k->linear) {
+        cm_norm_vector(k->linear, c, factor);
+        cm_norm_vector(k->linear + k->chunks.columns, c, offset);
+        return;
+    }
+    CM_UNROLL(i, CM_EIGHT) {
+        factor[i] = cm_batch_norm_inverse(k, c + i) * k->scale[c + i];
+        offset[i] = k->shift[c + i] - k->mean[c + i] * factor[i];
+    }
+}
+
 /* y = act(factor x + offset + residual); `adds`: there is one. */
 CM_KERNEL_COPIED void cm_norm_apply_rows(bool adds, bool wide, bool bfloat, const cm_batch_norm_args *k,
                                          const cm_norm_rows *at) {
@@ -215,13 +233,12 @@ CM_KERNEL_COPIED void cm_norm_apply_rows(bool adds, bool wide, bool bfloat, cons
         x[j] = cm_norm_read(false, k->half_x, &k->x, row, c, columns);
         if (adds) residual[j] = cm_norm_read(wide, k->half_residual, &k->residual, row, c, columns);
     }
-    cm_norm_vector(k->linear, c, factor);
-    cm_norm_vector(k->linear + columns, c, offset);
+    cm_norm_linear(k, c, factor, offset);
     CM_UNROLL(j, CM_NORM_ROWS) {
         float y[CM_EIGHT];
         CM_UNROLL(i, CM_EIGHT) {
-            const float more = adds ? offset[i] + cm_norm_number(wide, bfloat, &residual[j], i) : offset[i];
-            y[i] = cm_norm_number(false, bfloat, &x[j], i) * factor[i] + more;
+            y[i] = cm_norm_number(false, bfloat, &x[j], i) * factor[i] + offset[i];
+            if (adds) y[i] += cm_norm_number(wide, bfloat, &residual[j], i);
             if (k->activation == CM_ACT_RELU && y[i] <= 0.0f) y[i] = 0.0f;
         }
         if (at->first + j < at->end) cm_norm_write(bfloat, k->half_y, &k->y, at->first + j, c, columns, y);
