@@ -10,6 +10,12 @@ double cm_clock_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double cm_clock_unix(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 void cm_clock_stamp(char out[32]) {
     time_t now = time(NULL);
     struct tm local;
