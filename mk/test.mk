@@ -32,4 +32,6 @@ PYTHON ?= python3
 test-python: all ## types and tests of the Python package (docs/PYTHON.md)
 	@$(PYTHON) -m mypy --config-file python/pyproject.toml python/cumind
 	@CUMIND='$(BUILD)/cumind' CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python $(PYTHON) -X dev -m unittest discover -s tests/python
-.PHONY: test test-python test-run test-cases positions
+check-tensorboard: all ## has TensorBoard and pandas read what runs write for them (PYTHON has tensorboard and pandas)
+	@$(PYTHON) scripts/check_tensorboard $(BUILD)/cumind
+.PHONY: check-tensorboard test test-python test-run test-cases positions

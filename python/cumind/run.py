@@ -87,7 +87,7 @@ class Run:
 
     @property
     def evaluations(self) -> dict[str, NDArray[Any]]:
-        """The same of the rows after which the run was evaluated: eval_return, eval_std, eval_episodes over env_steps."""
+        """The same of the rows after which the run was evaluated: eval_return, eval_std, eval_length, eval_episodes over env_steps."""
         return _columns([row for row in self._rows() if "eval_return" in row])
 
     def _rows(self) -> list[dict[str, float]]:

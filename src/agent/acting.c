@@ -24,7 +24,7 @@ struct cm_acting_shard {
     cm_truncation_bootstraps bootstraps;
     /* of the step that runs */
     uint64_t step;
-    cm_acting_episode *ended; /* [E] */
+    cm_episode *ended; /* [E] */
     /* in the iteration that runs */
     int64_t simulations;
     double searching; /* waiting for searches, where a device makes them */
@@ -49,8 +49,8 @@ static void alloc_rows(cm_actor *a, const cm_env_spec *spec) {
     a->rows.terminated = cm_arena_alloc(&a->arena, n);
     a->rows.truncated = cm_arena_alloc(&a->arena, n);
     a->action = cm_arena_alloc(&a->arena, n * sizeof(int32_t));
-    a->open = cm_arena_alloc(&a->arena, n * sizeof(cm_acting_episode));
-    a->ended = cm_arena_alloc(&a->arena, n * steps * sizeof(cm_acting_episode));
+    a->open = cm_arena_alloc(&a->arena, n * sizeof(cm_episode));
+    a->ended = cm_arena_alloc(&a->arena, n * steps * sizeof(cm_episode));
     a->recent_return = cm_arena_alloc(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->recent_length = cm_arena_alloc(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->shards = cm_arena_alloc(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
@@ -370,7 +370,7 @@ static cm_status end_episodes(cm_actor *a, cm_acting_shard *s, int first, int en
         if (!a->rows.terminated[e] && !a->rows.truncated[e]) continue;
         if (a->rows.terminated[e]) CM_TRY(finish_episode(a, e));
         s->ended[e] = a->open[e];
-        a->open[e] = (cm_acting_episode){0.0, 0};
+        a->open[e] = (cm_episode){0.0, 0};
         s->played[i] = -1;
     }
     return CM_OK;
@@ -477,6 +477,11 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     }
     CM_TRACE_END();
     return status;
+}
+
+const cm_episode *cm_actor_ended(const cm_actor *a, int64_t *count) {
+    *count = a ? (int64_t)a->config.steps * a->config.environments : 0;
+    return a ? a->ended : NULL;
 }
 
 bool cm_actor_env_failed(const cm_actor *a) {

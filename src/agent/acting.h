@@ -69,6 +69,16 @@ typedef struct cm_actor_counts {
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 
+/* An episode, open or ended. */
+typedef struct cm_episode {
+    double total;   /* sum of rewards; two players: from the view of player 0 */
+    int64_t length; /* steps; 0: there is no such episode */
+} cm_episode;
+
+/* Those that ended in the last iteration, in the order in which they count: *count places, owned by the actor, of which
+ * those of length 0 are empty. As many in every iteration. NULL has none. */
+const cm_episode *cm_actor_ended(const cm_actor *actor, int64_t *count);
+
 /* Whether it was by an environment that the last cm_actor_run failed. */
 bool cm_actor_env_failed(const cm_actor *actor);
 

@@ -16,7 +16,7 @@ static const char saved_magic[] = "cmactor1"; /* without its end */
 
 size_t cm_actor_bytes(const cm_actor *a) {
     if (!a) return 0;
-    size_t open = (size_t)a->config.environments * sizeof(cm_acting_episode);
+    size_t open = (size_t)a->config.environments * sizeof(cm_episode);
     return sizeof(saved_head) + open + 2 * CM_RECENT_EPISODES * sizeof(double) + cm_vector_env_bytes(a->vector);
 }
 
@@ -38,7 +38,7 @@ static char *put(char *to, const void *from, size_t size) {
 size_t cm_actor_save(const cm_actor *a, void *bytes) {
     saved_head head = head_of(a);
     char *to = (char *)bytes + sizeof head;
-    to = put(to, a->open, (size_t)a->config.environments * sizeof(cm_acting_episode));
+    to = put(to, a->open, (size_t)a->config.environments * sizeof(cm_episode));
     to = put(to, a->recent_return, CM_RECENT_EPISODES * sizeof(double));
     to = put(to, a->recent_length, CM_RECENT_EPISODES * sizeof(double));
     head.vector_bytes = (int64_t)cm_vector_env_save(a->vector, to);
@@ -64,7 +64,7 @@ static bool counters_fit(const saved_head *head) {
 
 /* Before a vector of so many environments is made: the file has its bytes. Fewer are as many as the vector says. */
 static bool sizes_fit(const cm_actor *a, const saved_head *head, size_t size) {
-    const size_t open = (size_t)head->environments * sizeof(cm_acting_episode);
+    const size_t open = (size_t)head->environments * sizeof(cm_episode);
     const size_t vector = cm_vector_env_bytes_of(a->config.env, (int)head->environments);
     const bool fits = a->config.env->def->used ? head->vector_bytes >= 0 && head->vector_bytes <= (int64_t)vector
                                                : head->vector_bytes == (int64_t)vector;
@@ -95,14 +95,14 @@ static cm_status read_part(const cm_actor *a, const cm_file_bytes *saved, int64_
     const size_t ring = CM_RECENT_EPISODES * sizeof(double);
     out->first = first;
     out->open = (const char *)saved->data + sizeof *head;
-    out->returns = out->open + (size_t)head->environments * sizeof(cm_acting_episode);
+    out->returns = out->open + (size_t)head->environments * sizeof(cm_episode);
     out->lengths = out->returns + ring;
     out->vector = out->lengths + ring;
     return check_recent(out);
 }
 
 /* Its length is that of its environment's episode. */
-static cm_status check_open(const cm_acting_episode *open, int steps) {
+static cm_status check_open(const cm_episode *open, int steps) {
     CM_TRY(cm_env_check_real("state of acting: the return of an open episode", open->total, -DBL_MAX, DBL_MAX));
     return cm_env_check_int("state of acting: the length of an open episode", open->length, steps, steps);
 }
@@ -117,7 +117,7 @@ static cm_status restore_environments(cm_actor *a, const saved_part *part, int *
         const int64_t there = (int64_t)c->first_environment + e - part->first;
         if (there < 0 || there >= part->head.environments) continue;
         cm_vector_env_copy(a->vector, e, other, (int)there);
-        memcpy(&a->open[e], part->open + (size_t)there * sizeof(cm_acting_episode), sizeof(cm_acting_episode));
+        memcpy(&a->open[e], part->open + (size_t)there * sizeof(cm_episode), sizeof(cm_episode));
         status = check_open(&a->open[e], cm_vector_env_steps(other, (int)there));
         a->step = part->head.step;
         ++*taken;

@@ -8,12 +8,6 @@
 
 typedef struct cm_acting_shard cm_acting_shard; /* environments whose searches are one run of a planner */
 
-/* An environment's open episode. */
-typedef struct cm_acting_episode {
-    double total;
-    int64_t length;
-} cm_acting_episode;
-
 /* Truncated episodes of a shard whose last observations are searched: a few by a planner of their own, so that the
  * search of the shard's next step is in flight with theirs; more, as where all episodes are equally long, by the
  * shard's. */
@@ -45,16 +39,16 @@ struct cm_actor {
     int32_t *action; /* [E] */
 
     /* state of the run */
-    uint64_t step;            /* steps of each environment so far */
-    int64_t episodes;         /* finished */
-    int64_t simulations;      /* of this process */
-    double seconds;           /* of its workers */
-    double searching;         /* of these */
-    cm_acting_episode *open;  /* [E] */
-    cm_acting_episode *ended; /* [steps, E] episodes that ended in the iteration; length 0: none */
-    int recent, next;         /* filled and next place of the ring */
-    double *recent_return;    /* [CM_RECENT_EPISODES] */
-    double *recent_length;    /* [CM_RECENT_EPISODES] */
+    uint64_t step;         /* steps of each environment so far */
+    int64_t episodes;      /* finished */
+    int64_t simulations;   /* of this process */
+    double seconds;        /* of its workers */
+    double searching;      /* of these */
+    cm_episode *open;      /* [E] */
+    cm_episode *ended;     /* [steps, E] episodes that ended in the iteration; length 0: none */
+    int recent, next;      /* filled and next place of the ring */
+    double *recent_return; /* [CM_RECENT_EPISODES] */
+    double *recent_length; /* [CM_RECENT_EPISODES] */
 };
 
 /* truncation_bootstrap.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */

@@ -23,6 +23,8 @@ static const char readme[] =
     "|---|---|\n"
     "| config.json | the effective configuration: `cumind train --config` takes it to start the same run again |\n"
     "| metrics.jsonl | the numbers of its iterations, a JSON object per line |\n"
+    "| tensorboard/ | the same numbers, and hyper-parameters: `tensorboard --logdir .` shows them |\n"
+    "| monitor.csv | return, length and time of every episode of self-play |\n"
     "| log.txt | what the program said, with times |\n"
     "| checkpoints/N/ | the state after N updates: parameters and optimizer as safetensors, the rest as JSON and "
     "binary segments, a checksum of each in manifest.json |\n"
@@ -43,9 +45,9 @@ static const struct {
     const char *name;
     cm_dir_kind is;
 } run_files[] = {
-    {lock_name, CM_DIR_FILE},       {config_name, CM_DIR_FILE}, {"README.md", CM_DIR_FILE},
-    {"metrics.jsonl", CM_DIR_FILE}, {"log.txt", CM_DIR_FILE},   {"result.json", CM_DIR_FILE},
-    {"checkpoints", CM_DIR_FOLDER},
+    {lock_name, CM_DIR_FILE},       {config_name, CM_DIR_FILE},     {"README.md", CM_DIR_FILE},
+    {"metrics.jsonl", CM_DIR_FILE}, {"log.txt", CM_DIR_FILE},       {"result.json", CM_DIR_FILE},
+    {"monitor.csv", CM_DIR_FILE},   {"tensorboard", CM_DIR_FOLDER}, {"checkpoints", CM_DIR_FOLDER},
 };
 enum { RUN_FILES = sizeof run_files / sizeof *run_files };
 

@@ -2,6 +2,8 @@
  *
  *     config.json      the effective configuration
  *     metrics.jsonl    one line per iteration, or per so many (metrics_interval)
+ *     tensorboard/     the same numbers as event files (run/tensorboard.h)
+ *     monitor.csv      every episode of self-play (run/monitor.h)
  *     log.txt          what was said, with times
  *     checkpoints/     see run/checkpoint.h; latest and best point into it
  *     result.json      the final report, once the run has finished

@@ -1,55 +1,52 @@
 #include "run/metrics.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/json.h"
 #include "core/lines.h"
 #include "core/log.h"
-#include "core/retry.h"
 
-#define INTEGER(name)                                                                                                  \
-    { #name, offsetof(cm_metrics, name), true }
-#define NUMBER(name)                                                                                                   \
-    { #name, offsetof(cm_metrics, name), false }
-#define LOSS(term, metric, ...) {#metric, offsetof(cm_metrics, loss[CM_LOSS_##term]), false},
+#define INTEGER(name, tag)                                                                                             \
+    { #name, offsetof(cm_metrics, name), true, tag }
+#define NUMBER(name, tag)                                                                                              \
+    { #name, offsetof(cm_metrics, name), false, tag }
+#define LOSS(term, metric, ...) {#metric, offsetof(cm_metrics, loss[CM_LOSS_##term]), false, "train/" #metric},
 static const cm_metrics_field fields[] = {
-    INTEGER(iteration),
-    INTEGER(env_steps),
-    INTEGER(updates),
-    INTEGER(episodes),
-    NUMBER(seconds),
-    NUMBER(env_steps_per_second),
-    NUMBER(simulations_per_second),
-    NUMBER(updates_per_second),
-    NUMBER(mean_return),
-    NUMBER(mean_length),
-    NUMBER(total_loss),
+    INTEGER(iteration, "time/iterations"),
+    INTEGER(env_steps, "time/total_timesteps"),
+    INTEGER(updates, "train/n_updates"),
+    INTEGER(episodes, "time/episodes"),
+    NUMBER(seconds, "time/time_elapsed"),
+    NUMBER(env_steps_per_second, "time/fps"),
+    NUMBER(simulations_per_second, "time/simulations_per_second"),
+    NUMBER(updates_per_second, "time/updates_per_second"),
+    NUMBER(mean_return, "rollout/ep_rew_mean"),
+    NUMBER(mean_length, "rollout/ep_len_mean"),
+    NUMBER(total_loss, "train/loss"),
 #define CM_LOSS LOSS
 #define CM_OPTIONAL_LOSS(...)
 #include "trainer/losses.def"
-    NUMBER(entropy),
+    NUMBER(entropy, "train/entropy"),
 #define CM_OPTIONAL_LOSS LOSS
 #include "trainer/losses.def"
-    NUMBER(policy_drift),
-    NUMBER(gradient_norm),
-    NUMBER(learning_rate),
-    NUMBER(clipped_targets),
-    NUMBER(clipped_rewards),
-    NUMBER(loss_scale),
-    NUMBER(skipped_steps),
-    NUMBER(temperature),
-    NUMBER(replay_fill),
-    NUMBER(eval_return),
-    NUMBER(eval_std),
-    NUMBER(eval_episodes),
+    NUMBER(policy_drift, "train/policy_drift"),
+    NUMBER(gradient_norm, "train/gradient_norm"),
+    NUMBER(learning_rate, "train/learning_rate"),
+    NUMBER(clipped_targets, "train/clipped_targets"),
+    NUMBER(clipped_rewards, "train/clipped_rewards"),
+    NUMBER(loss_scale, "train/loss_scale"),
+    NUMBER(skipped_steps, "train/skipped_steps"),
+    NUMBER(temperature, "rollout/temperature"),
+    NUMBER(replay_fill, "rollout/replay_fill"),
+    NUMBER(eval_return, "eval/mean_reward"),
+    NUMBER(eval_std, "eval/std_reward"),
+    NUMBER(eval_length, "eval/mean_ep_length"),
+    NUMBER(eval_episodes, "eval/episodes"),
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
@@ -168,35 +165,29 @@ static cm_status look_through(cm_lines *lines, int64_t keep, int64_t last, conte
     }
 }
 
-/* Cuts an open file of `size` bytes. */
-static cm_status cut_back(cm_metrics_file *file, cm_lines *lines, const char *path, int64_t size, int64_t keep,
-                          int64_t last) {
+/* Cuts an open file. */
+static cm_status cut_back(cm_metrics_file *file, cm_lines *lines, int64_t keep, int64_t last) {
+    const char *path = file->lines.path;
     content c;
-    if (keep < 0) keep = size;
+    if (keep < 0) keep = file->lines.bytes;
     cm_status status = look_through(lines, keep, last, &c);
     if (status != CM_OK) return cm_fail_in(status, "%s", path);
-    file->bytes = c.known == keep ? keep : c.whole;
-    file->cut_updates = c.end > file->bytes ? c.updates : 0;
+    const int64_t kept = c.known == keep ? keep : c.whole;
+    file->cut_updates = c.end > kept ? c.updates : 0;
     if (c.known != keep)
         cm_log(CM_WARNING,
                "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept", path,
                (long long)last);
-    if (file->bytes == size || ftruncate(file->file, file->bytes) == 0) return CM_OK;
-    return cm_file_fail(path, "cut it back to the checkpoint");
+    return kept == file->lines.bytes ? CM_OK : cm_append_cut(&file->lines, kept);
 }
 
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep, int64_t last) {
-    char *path = file->path;
-    struct stat about;
     cm_lines lines = {.file = NULL};
     int reading;
-    file->file = -1, file->is_torn = false;
-    CM_TRY(cm_path_join(path, sizeof file->path, dir->path, name));
-    CM_TRY(cm_dir_append(dir, name, &file->file));
+    CM_TRY(cm_append_open(&file->lines, dir, name));
     cm_status status = cm_dir_open_file(dir, name, O_RDONLY, &reading);
     if (status == CM_OK) status = cm_lines_open(&lines, reading, LINE_BYTES);
-    if (status == CM_OK && fstat(file->file, &about) != 0) status = cm_file_fail(path, "read");
-    if (status == CM_OK) status = cut_back(file, &lines, path, about.st_size, keep, last);
+    if (status == CM_OK) status = cut_back(file, &lines, keep, last);
     cm_lines_close(&lines);
     if (status != CM_OK) cm_metrics_close(file);
     return status;
@@ -208,37 +199,16 @@ bool cm_metrics_is_due(int64_t iteration, int64_t interval) {
     return iteration % (interval * stride) == 0;
 }
 
-/* No line goes after a half one. */
-static cm_status mend_line(cm_metrics_file *file) {
-    if (file->is_torn && ftruncate(file->file, file->bytes) != 0) return cm_file_fail(file->path, "remove half a line");
-    file->is_torn = false;
-    return CM_OK;
-}
-
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
     char line[CM_METRICS_TEXT + 8];
     line[0] = '{';
     size_t n = 1 + cm_metrics_format(metrics, line + 1, CM_METRICS_TEXT);
     line[n++] = '}';
     line[n++] = '\n';
-    CM_TRY(mend_line(file));
-    ssize_t written;
-    do written = write(file->file, line, n);
-    while (cm_is_eintr(written));
-    if (written == (ssize_t)n) {
-        file->bytes += written;
-        return CM_OK;
-    }
-    errno = written < 0 ? errno : ENOSPC;
-    cm_status status = cm_file_fail(file->path, "write");
-    file->is_torn = written > 0;
-    return mend_line(file) == CM_OK ? status : CM_ERR_IO;
+    return cm_append_write(&file->lines, line, n);
 }
 
-void cm_metrics_close(cm_metrics_file *file) {
-    if (file->file >= 0) close(file->file);
-    file->file = -1;
-}
+void cm_metrics_close(cm_metrics_file *file) { cm_append_close(&file->lines); }
 
 /* ---- reading ---- */
 

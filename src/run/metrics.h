@@ -8,9 +8,9 @@
 #ifndef CM_RUN_METRICS_H
 #define CM_RUN_METRICS_H
 
+#include "core/append.h"
 #include "core/json.h"
 #include "trainer/trainer.h"
-#include <linux/limits.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,17 +27,18 @@ typedef struct cm_metrics {
     double policy_drift;                 /* of policies reanalysed: total variation from the stored ones, 0 .. 1 (per
                                             number: its mean over the numbers) */
     double gradient_norm, learning_rate; /* before clipping; of the last update                               */
-    double clipped_targets, clipped_rewards;     /* shares of value and reward targets outside their supports        */
-    double loss_scale, skipped_steps;            /* with float16: of the next update; in all                */
-    double temperature, replay_fill;             /* of acting; share of the replay's budget in use, 0 .. 1 */
-    double eval_return, eval_std, eval_episodes; /* greedy evaluation                                      */
+    double clipped_targets, clipped_rewards; /* shares of value and reward targets outside their supports        */
+    double loss_scale, skipped_steps;        /* with float16: of the next update; in all                */
+    double temperature, replay_fill;         /* of acting; share of the replay's budget in use, 0 .. 1 */
+    double eval_return, eval_std, eval_length, eval_episodes; /* greedy evaluation                               */
 } cm_metrics;
 
 /* One row per member, in the order in which they are written. */
 typedef struct cm_metrics_field {
     const char *name;
     size_t offset;
-    bool integer; /* int64_t, else double */
+    bool integer;    /* int64_t, else double */
+    const char *tag; /* in TensorBoard (run/tensorboard.h): GROUP/NAME, as Stable-Baselines3 says it where it has it */
 } cm_metrics_field;
 const cm_metrics_field *cm_metrics_fields(int *count);
 /* The row of that name; NULL: there is none. */
@@ -59,11 +60,8 @@ cm_status cm_metrics_get(const cm_json *object, cm_metrics *out) CM_MUST_USE;
  * end with a line, or hold one of an iteration beyond `last`, it goes by the iterations instead: it keeps the whole
  * lines in front of the first that is beyond, and warns. */
 typedef struct cm_metrics_file {
-    int file;            /* -1: closed */
+    cm_append_file lines;
     int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
-    int64_t bytes;
-    bool is_torn;        /* half a line stands after them, which could not be taken off */
-    char path[PATH_MAX]; /* for messages */
 } cm_metrics_file;
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep,
                           int64_t last) CM_MUST_USE;

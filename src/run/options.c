@@ -14,6 +14,8 @@ static const char *if_not_evaluated(const void *o) {
 
 static const char *if_never_at_goal(const void *o) { return of(o)->stop_at_goal ? if_not_evaluated(o) : NULL; }
 
+static const char *if_no_events(const void *o) { return of(o)->tensorboard ? NULL : "tensorboard is false"; }
+
 static const char *always_int32(const void *o) {
     return of(o)->action_dtype == CM_ACTIONS_INT32 ? NULL : "actions are always stored as 32-bit integers";
 }
@@ -114,6 +116,18 @@ const cm_option cm_run_option_rows[] = {
               "Iterations between lines of metrics.jsonl; from the 8,192nd line on twice as many, from the 16,384th on "
               "four times, and so on.",
               .flags = CM_OPTION_RESUME),
+    CM_OPTION(BOOL, tensorboard, "Logging", "true", 0, 0,
+              "Write event files for TensorBoard into the folder tensorboard of the run: the numbers of metrics.jsonl, "
+              "hyper-parameters. Changes no result.",
+              .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT64, histogram_interval, "Logging", "0", 0, MAX_INT,
+              "Updates between histograms of all weights and gradients in these event files; 0: none.",
+              .flags = CM_OPTION_RESUME, .idle = if_no_events),
+    CM_OPTION(
+        BOOL, monitor, "Logging", "true", 0, 0,
+        "Write monitor.csv: return, length and time of every episode of self-play, as Stable-Baselines3 writes it. "
+        "Changes no result.",
+        .flags = CM_OPTION_RESUME),
 
     CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT - 1, /* the next one could be read as this one */
               "All random numbers of a run follow from it: same configuration and seed, same run."),

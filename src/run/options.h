@@ -59,6 +59,9 @@ typedef struct cm_run_options {
     int log_level;              /* cm_log_level */
     double log_interval;        /* seconds between progress lines that are not on a terminal */
     int metrics_interval;       /* iterations between lines of metrics.jsonl */
+    bool tensorboard;           /* event files in the run's folder */
+    int64_t histogram_interval; /* updates between histograms in them, 0: none */
+    bool monitor;               /* monitor.csv in the run's folder */
     int64_t seed;
 } cm_run_options;
 

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/crash.h"
 #include "core/log.h"
+#include "run/lost.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
 
@@ -91,11 +92,11 @@ static cm_status check_played(cm_run *run, cm_status status) {
 
 /* What has been acted counts from now on, and can be learnt from. */
 static cm_status commit(cm_run *run) {
-    int64_t before = run->counts.env_steps;
+    const cm_actor_counts before = run->counts;
     CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
     CM_TRY(cm_run_count(run));
-    run->state.fresh_steps += run->counts.env_steps - before;
-    return CM_OK;
+    run->state.fresh_steps += run->counts.env_steps - before.env_steps;
+    return run->counts.episodes > before.episodes ? cm_run_write_episodes(run) : CM_OK;
 }
 
 /* The updates that are left of the round. Reads no counters of acting while that may be going on. */
@@ -354,18 +355,11 @@ static cm_status evaluate(cm_run *run) {
     return ask_time(run);
 }
 
-/* A line that cannot be written ends no run that may still be saved. The first one is said, and when lines go on. */
+/* A line that cannot be written ends no run that may still be saved. */
 static void write_line(cm_run *run) {
-    if (cm_metrics_write(&run->metrics, &run->row) != CM_OK) {
-        if (run->lines_lost++ == 0)
-            cm_log(CM_WARNING, "%s; the run goes on, without lines of metrics as long as that is so",
-                   cm_error_message());
-        return;
-    }
-    if (run->lines_lost > 0)
-        cm_log(CM_INFO, "%s: can be written again; %lld lines are missing", run->metrics.path,
-               (long long)run->lines_lost);
-    run->lines_lost = 0;
+    const cm_status status = cm_metrics_write(&run->metrics, &run->row);
+    cm_run_note_lost(&run->lines_lost, status, &run->metrics.lines, "lines of metrics");
+    cm_run_write_row(run);
 }
 
 /* What an iteration was: `share` of the run is done. */
@@ -390,6 +384,7 @@ static cm_status follow_up(cm_run *run) {
                       isfinite(run->row.eval_return);
     CM_TRY(keep_folder(run));
     if (is_written && cm_run_leads(run)) write_line(run);
+    CM_TRY(cm_run_write_histograms(run));
     tell(run);
     advise_of_pace(run);
     return checkpoint_due(run) ? save_on_the_way(run) : CM_OK;
@@ -459,6 +454,7 @@ static cm_status finish(cm_run *run, cm_run_result *out) {
     CM_TRY(save(run));
     CM_TRY(check_played(run, cm_run_evaluate_final(run, out)));
     if (cm_run_leads(run)) CM_TRY(advise(run, cm_run_write_result(run, out)));
+    cm_run_end_records(run);
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;

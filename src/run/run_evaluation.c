@@ -178,7 +178,8 @@ static cm_status evaluate(void *context) {
     CM_TRY(cm_run_copy_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->evaluation_agent));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
     note_evaluation(run);
-    run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
+    run->row.eval_return = e.mean, run->row.eval_std = e.std;
+    run->row.eval_length = e.mean_length, run->row.eval_episodes = e.episodes;
     bool reached = e.mean >= cm_run_goal(run);
     double mean = e.mean;
     cm_run_say_evaluation(run, &e, reached ? "goal" : NULL);

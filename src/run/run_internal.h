@@ -1,7 +1,7 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run.c (the loop), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
  * run_evaluation.c (evaluations), run_device.c (the plan of a GPU's memory), run_report.c (what people read),
- * run_result.c (the report of the end), run_ranks.c (what ranks agree on). */
+ * run_result.c (the report of the end), run_records.c (what other programs read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -13,8 +13,10 @@
 #include "run/counters.h"
 #include "run/directory.h"
 #include "run/learner.h"
+#include "run/monitor.h"
 #include "run/pace.h"
 #include "run/run.h"
+#include "run/tensorboard.h"
 #include "run/weights.h"
 
 /* A file of segments of the replay that checkpoints share. */
@@ -44,7 +46,11 @@ struct cm_run {
     cm_array_table parameters, average, target, moments;
     cm_run_directory directory;
     cm_metrics_file metrics;
-    char *actor_bytes; /* space for what the actor saves, and of it in use */
+    cm_tensorboard board;
+    cm_monitor monitor;
+    cm_episode *episodes;  /* of one rank: NULL; of several: space for those that end in an iteration on all, owned */
+    int64_t drawn_updates; /* at the last histograms */
+    char *actor_bytes;     /* space for what the actor saves, and of it in use */
     size_t actor_used;
     char dump[PATH_MAX];   /* where a batch goes that led to a NaN */
     cm_memory_space space; /* before anything was taken */
@@ -178,6 +184,16 @@ cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has
 /* *found: the report of a finished run is there and of the checkpoint that is loaded. One that cannot be read is warned
  * of, and made again, as one that is gone. */
 cm_status cm_run_read_result(const cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
+
+/* run_records.c */
+/* When all else is open. What cannot be opened is left out with a warning. Errors: CM_ERR_MEMORY. */
+cm_status cm_run_open_records(cm_run *run, bool resumes) CM_MUST_USE;
+void cm_run_close_records(cm_run *run);
+/* Those that have ended in the last acting, some of them on any rank. Collective. Errors: those of the ranks. */
+cm_status cm_run_write_episodes(cm_run *run) CM_MUST_USE;
+void cm_run_write_row(cm_run *run);                         /* run->row */
+cm_status cm_run_write_histograms(cm_run *run) CM_MUST_USE; /* if they are due. Errors: CM_ERR_DEVICE */
+void cm_run_end_records(cm_run *run);                       /* the run has finished */
 
 /* run_values.c */
 void cm_run_warn_of_clipping(

@@ -252,6 +252,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (request->resume) CM_TRY(cm_run_check_counts(run));
     CM_TRY(check_games(run));
     CM_TRY(open_metrics(run));
+    CM_TRY(cm_run_open_records(run, request->resume));
     if (!run->state.is_within) CM_TRY(cm_run_hand_over_weights(run)); /* else it has those of before */
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);
@@ -278,7 +279,8 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
     run->began = request->began > 0.0 ? request->began : cm_clock_seconds();
     cm_busy_with("beginning", CM_BUSY_VAIN);
-    run->directory.lock = run->directory.dir.file = run->metrics.file = -1;
+    run->directory.lock = run->directory.dir.file = run->metrics.lines.file = -1;
+    run->board.file.records.file = run->monitor.rows.file = -1;
     run->config = request->config;
     run->progress = request->progress;
     run->follower = request->follower;
@@ -302,6 +304,7 @@ void cm_run_close(cm_run *run) {
     if (!run || cm_run_is_left(run)) return;
     cm_log_close();
     cm_metrics_close(&run->metrics);
+    cm_run_close_records(run);
     cm_checkpoint_store_destroy(run->store);
     cm_array_table_free(&run->parameters);
     cm_array_table_free(&run->average);

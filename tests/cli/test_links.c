@@ -72,7 +72,8 @@ static const struct {
 } links[] = {
     {"checkpoints", "../home"},      {"log.txt", "../home/file"},     {"metrics.jsonl", "../home/file"},
     {"config.json", "../home/file"}, {"result.json", "../home/file"}, {"README.md", "../home/file"},
-    {"lock", "../home/file"},        {"log.txt", "../home/.bashrc"},
+    {"lock", "../home/file"},        {"log.txt", "../home/.bashrc"},  {"monitor.csv", "../home/file"},
+    {"tensorboard", "../home"},
 };
 
 static void replace_by_link(const char *name, const char *target) {
@@ -161,8 +162,9 @@ static void make_odd(const char *name, int kind) {
 }
 
 START_TEST(pipes_and_folders_in_the_place_of_files_are_refused_at_once) {
-    static const char *const names[] = {"lock", "config.json", "metrics.jsonl", "log.txt", "result.json"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const names[] = {"lock",    "config.json", "metrics.jsonl",
+                                        "log.txt", "result.json", "monitor.csv"};
+    for (int i = 0; i < 6; i++) {
         char says[256];
         begin();
         make_odd(names[i], _i);
@@ -244,6 +246,20 @@ START_TEST(a_log_that_is_another_file_too_is_not_written_to) {
 }
 END_TEST
 
+/* What only other programs read is not worth a run. */
+START_TEST(a_monitor_that_is_another_file_too_is_not_written_to_and_the_run_goes_on) {
+    char from[256], to[256];
+    path_of("home/file", from);
+    path_of("f/monitor.csv", to);
+    ck_assert_int_eq(unlink(to), 0);
+    ck_assert_int_eq(link(from, to), 0);
+    expect_ok("train --quiet --resume f --updates 300 --set env_steps=100000");
+    ck_assert_msg(strstr(result.err, "/monitor.csv: has another name elsewhere (a hard link)") != NULL, "%s",
+                  result.err);
+    expect_home();
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/links");
     TCase *tests = tcase_create("links");
@@ -257,6 +273,7 @@ int main(void) {
     tcase_add_loop_test(tests, files_of_a_checkpoint_that_are_links_or_pipes_are_refused, 0, 2);
     tcase_add_test(tests, names_of_others_are_left_alone_and_hinder_nothing);
     tcase_add_test(tests, a_log_that_is_another_file_too_is_not_written_to);
+    tcase_add_test(tests, a_monitor_that_is_another_file_too_is_not_written_to_and_the_run_goes_on);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_checked_fixture(tests, begin, NULL);
     tcase_set_timeout(tests, 60);

@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         free(rows);
     }
     if (cm_metrics_open(&metrics, &dir, name, keep, last) == CM_OK) {
-        FUZZ_EXPECT(metrics.bytes >= 0 && metrics.bytes <= (int64_t)size - 3);
-        FUZZ_EXPECT(metrics.bytes == 0 || data[3 + metrics.bytes - 1] == '\n');
+        FUZZ_EXPECT(metrics.lines.bytes >= 0 && metrics.lines.bytes <= (int64_t)size - 3);
+        FUZZ_EXPECT(metrics.lines.bytes == 0 || data[3 + metrics.lines.bytes - 1] == '\n');
         FUZZ_EXPECT(cm_metrics_write(&metrics, &row) == CM_OK);
         cm_metrics_close(&metrics);
     }

@@ -187,7 +187,7 @@ START_TEST(lines_of_metrics_that_find_no_space_end_no_run) {
                          "/silent/metrics.jsonl: cannot write: No space left on device; make space there, "
                          "or take another place; the run goes on, without lines of metrics as long as") != NULL,
                   "%s", last_warning);
-    expect_log("silent", "/silent/metrics.jsonl: can be written again; 3 lines are missing");
+    expect_log("silent", "/silent/metrics.jsonl: can be written again; 3 lines of metrics are missing");
     train("silent", true, whole, &result);
     expect_unbroken(&result);
     ck_assert_int_eq(count_lines("silent"), count_lines("unbroken") - 3);

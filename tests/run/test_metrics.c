@@ -79,7 +79,7 @@ START_TEST(resume_cuts_the_file_back_to_the_checkpoint) {
     int count;
     ck_assert_int_eq(open_metrics(&file, -1, 9), CM_OK);
     write_rows(&file, 1, 3);
-    int64_t at = file.bytes;
+    int64_t at = file.lines.bytes;
     write_rows(&file, 4, 9);
     cm_metrics_close(&file);
     ck_assert_int_eq(open_metrics(&file, at, 3), CM_OK);
@@ -115,7 +115,7 @@ START_TEST(lines_that_the_checkpoint_does_not_know_go_by_their_iteration) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_int_eq(cm_file_write(path, cases[i].text, strlen(cases[i].text)), CM_OK);
         ck_assert_int_eq(open_metrics(&file, cases[i].keep, 2), CM_OK);
-        ck_assert_int_eq(file.bytes, 17 * cases[i].kept);
+        ck_assert_int_eq(file.lines.bytes, 17 * cases[i].kept);
         write_rows(&file, 3, 3);
         cm_metrics_close(&file);
         ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%zu: %s", i, cm_error_message());
@@ -199,7 +199,7 @@ START_TEST(a_line_of_a_megabyte_is_a_damaged_one) {
     ck_assert_msg(strstr(cm_error_message(), "metrics.jsonl:2: a line of more than 65536 bytes") != NULL, "%s",
                   cm_error_message());
     ck_assert_int_eq(open_metrics(&file, -1, 9), CM_OK); /* a run goes on in front of it */
-    ck_assert_int_eq(file.bytes, 17);
+    ck_assert_int_eq(file.lines.bytes, 17);
     cm_metrics_close(&file);
 }
 END_TEST
@@ -209,7 +209,7 @@ static cm_status write_into_ten_bytes(cm_metrics_file *file, const cm_metrics *m
     struct rlimit before, some;
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    some = (struct rlimit){.rlim_cur = (rlim_t)file->bytes + 10, .rlim_max = before.rlim_max};
+    some = (struct rlimit){.rlim_cur = (rlim_t)file->lines.bytes + 10, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &some);
     cm_status status = cm_metrics_write(file, m);
     setrlimit(RLIMIT_FSIZE, &before);
@@ -230,7 +230,7 @@ START_TEST(full_disk_is_an_error_not_a_half_line) {
     ck_assert_int_eq(write_into_ten_bytes(&file, &m), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot write: "));
     ck_assert_ptr_eq(strstr(cm_error_message(), cm_test_folder), cm_error_message());
-    expect_size(file.bytes);
+    expect_size(file.lines.bytes);
     cm_metrics_close(&file);
 }
 END_TEST
@@ -241,12 +241,12 @@ START_TEST(no_line_goes_after_half_of_one_that_could_not_be_taken_off) {
     int count;
     ck_assert_int_eq(open_metrics(&file, -1, 0), CM_OK);
     write_rows(&file, 1, 1);
-    const int64_t bytes = file.bytes;
+    const int64_t bytes = file.lines.bytes;
     cannot_cut = true;
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(i ? cm_metrics_write(&file, &m) : write_into_ten_bytes(&file, &m), CM_ERR_IO);
-        ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot remove half a line: "));
-        ck_assert_int_eq(file.bytes, bytes);
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot remove what was written in part: "));
+        ck_assert_int_eq(file.lines.bytes, bytes);
         expect_size(bytes + 10);
     }
     cannot_cut = false;
