@@ -48,11 +48,13 @@ cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *resul
     const char *name = bench->configuration.env.env_name;
     const int usual = cm_env_is_python(name) ? 32 : 1024; /* objects of Python may be large, and slow */
     const int instances = bench->batch_given ? bench->batch : usual;
-    double steps;
+    double steps, unseen;
     cm_env env;
     CM_TRY(cm_session_env(&bench->configuration.env, &env));
-    CM_TRY(cm_env_benchmark(&env, instances, bench->seconds, &steps));
+    CM_TRY(cm_env_benchmark(&env, instances, true, bench->seconds, &steps));
+    CM_TRY(cm_env_benchmark(&env, instances, false, bench->seconds, &unseen));
     cm_benchmark_put(result, "steps_per_second", steps);
+    cm_benchmark_put(result, "steps_per_second_without_observations", unseen);
     snprintf(result->note, sizeof result->note, "%.200s, %d instances, one thread", name, instances);
     return CM_OK;
 }

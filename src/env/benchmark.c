@@ -16,10 +16,11 @@ typedef struct bench {
     cm_arena arena;
 } bench;
 
-static void alloc_rows(bench *b, cm_arena *arena, int instances) {
+static void alloc_rows(bench *b, cm_arena *arena, int instances, bool observes) {
     const cm_env_spec *spec = &cm_vector_env_env(b->vector)->spec;
     size_t n = (size_t)instances;
-    b->rows.observation = (float *)cm_arena_alloc(arena, n * (size_t)spec->observation_size * sizeof(float));
+    if (observes)
+        b->rows.observation = (float *)cm_arena_alloc(arena, n * (size_t)spec->observation_size * sizeof(float));
     if (cm_vector_env_env(b->vector)->def->legal)
         b->rows.legal = (uint8_t *)cm_arena_alloc(arena, n * (size_t)spec->actions);
     b->rows.to_play = (int32_t *)cm_arena_alloc(arena, n * sizeof(int32_t));
@@ -70,14 +71,14 @@ static cm_status measure(bench *b, int instances, double seconds, double *steps_
     return CM_OK;
 }
 
-cm_status cm_env_benchmark(const cm_env *env, int instances, double seconds, double *steps_per_second) {
+cm_status cm_env_benchmark(const cm_env *env, int instances, bool observes, double seconds, double *steps_per_second) {
     bench b = {0};
     CM_TRY(cm_vector_env_create(env, instances, 1, 0, &b.vector));
     cm_arena sizes = {NULL, SIZE_MAX, 0};
-    alloc_rows(&b, &sizes, instances);
+    alloc_rows(&b, &sizes, instances, observes);
     cm_status status = cm_arena_create(&b.arena, sizes.used, "the benchmark of an environment");
     if (status == CM_OK) {
-        alloc_rows(&b, &b.arena, instances);
+        alloc_rows(&b, &b.arena, instances, observes);
         cm_rng stream = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
         for (int i = 0; i < RANDOM; i++) b.random[i] = cm_rng_bits(&stream);
         status = measure(&b, instances, seconds, steps_per_second);

@@ -89,8 +89,10 @@ size_t cm_vector_env_bytes_of(const cm_env *env, int instances);
 size_t cm_vector_env_save(const cm_vector_env *vector, void *bytes);
 cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) CM_MUST_USE;
 
-/* Times `instances` of the environment under random legal actions through the functions above, one thread. */
-cm_status cm_env_benchmark(const cm_env *env, int instances, double seconds, double *steps_per_second) CM_MUST_USE;
+/* Times `instances` of the environment under random legal actions through the functions above, one thread; `observes`:
+ * every step writes its observation. */
+cm_status cm_env_benchmark(const cm_env *env, int instances, bool observes, double seconds,
+                           double *steps_per_second) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -328,9 +328,9 @@ START_TEST(the_benchmark_counts_steps_and_refuses_what_it_cannot_run) {
     double speed = 0.0;
     cm_env env;
     must_equal(cm_env_open(&env, "CartPole-v1", NULL), CM_OK);
-    must_equal(cm_env_benchmark(&env, 1024, 0.05, &speed), CM_OK);
+    must_equal(cm_env_benchmark(&env, 1024, true, 0.05, &speed), CM_OK);
     must(speed > 0.0);
-    must_equal(cm_env_benchmark(&env, 0, 0.05, &speed), CM_ERR_INPUT);
+    must_equal(cm_env_benchmark(&env, 0, true, 0.05, &speed), CM_ERR_INPUT);
 }
 END_TEST
 
