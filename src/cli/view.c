@@ -87,12 +87,33 @@ int cm_view_cell(const cm_env *env, const void *state, int32_t action, void *scr
     return cm_view_new_cell(env, state, scratch);
 }
 
+/* The colour of a letter of the picture, '\0' if it has none. */
+static char colour_of(const cm_env *env, char letter) {
+    for (const char *at = env->def->colours; at && at[0] && at[1]; at += 2)
+        if (*at == letter) return at[1];
+    return '\0';
+}
+
+/* As many lines as the grid has rows in the colours of the row's letters, those below them as they are. */
+static void paint_grid(const cm_env *env, const char *picture, cm_text *out) {
+    for (int row = 0; *picture; picture++) {
+        const char colour = row < env->spec.shape[0] ? colour_of(env, *picture) : '\0';
+        row += *picture == '\n';
+        if (colour) cm_text_add(out, "\033[1;3%cm%c\033[0m", colour, *picture);
+        if (!colour) cm_text_add(out, "%c", *picture);
+    }
+}
+
 /* Below the line of column names a row is its number and its cells; what follows the last cell stays as it is. */
 void cm_view_board(const cm_view *view, const cm_env *env, const void *state, int last, int best, cm_text *out) {
     char picture[CM_ENV_PICTURE_BYTES];
     int32_t cells[CELLS];
     cm_env_picture(env, state, picture, sizeof picture);
     const char *at = strchr(picture, '\n');
+    if (view->colour && env->def->colours && at) {
+        paint_grid(env, picture, out);
+        return;
+    }
     if (!at || !read_cells(env, state, cells)) {
         cm_text_add(out, "%s%s", picture, at ? "" : "\n");
         return;

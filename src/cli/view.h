@@ -41,8 +41,8 @@ int cm_view_order(const cm_env *env, const cm_analysis *analysis, int32_t *order
  */
 int cm_view_cell(const cm_env *env, const void *state, int32_t action, void *scratch);
 
-/* Adds the picture of a position. On a board of two players stones are coloured, that on cell `last` stands out, and a
- * star marks the empty cell `best`; -1: none. */
+/* Adds the picture of a position. A grid has the colours of its row (env/env.h). On a board of two players stones are
+ * coloured, that on cell `last` stands out, and a star marks the empty cell `best`; -1: none. */
 void cm_view_board(const cm_view *view, const cm_env *env, const void *state, int last, int best, cm_text *out);
 
 /* A value for people: "+0.31", "+195". */

@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/nearest.h"
+#include "env/env.h"
 
 /* Where ids come from. */
 struct kit {
@@ -192,6 +193,25 @@ static cm_status advise_whole_id(const char *name) {
     return strchr(name, '/') ? advise_unknown_id(name) : CM_OK;
 }
 
+/* MinAtar's games are rows of the registry: "MinAtar/SpaceInvaders-v1" is minatar_space_invaders. The package's ids of
+ * version 1 have the actions that do something, those of version 0 all six. */
+static cm_status advise_minatar(const char *name, const char *stem) {
+    char row[2 * ID] = "minatar";
+    size_t length = strlen(row);
+    int count;
+    const cm_env_def *const *registry = cm_env_registry(&count);
+    for (const char *at = stem; *at && length + 3 < sizeof row; at++) {
+        if (at == stem || isupper((unsigned char)*at)) row[length++] = '_';
+        row[length++] = (char)tolower((unsigned char)*at);
+    }
+    row[length] = '\0';
+    for (int i = 0; i < count; i++)
+        if (strcmp(registry[i]->name, row) == 0)
+            return cm_fail(CM_ERR_INPUT, "%.64s: is built in: cumind train %s%s", name, row,
+                           strcmp(version_of(name), "-v1") == 0 ? " --set minimal_actions=true" : "");
+    return CM_OK;
+}
+
 cm_status cm_env_advise(const char *name) {
     char stem[ID];
     stem_of(name, stem);
@@ -201,6 +221,7 @@ cm_status cm_env_advise(const char *name) {
     if (is_path) return CM_OK;
     if (begins(name, "gym:"))
         return cm_fail(CM_ERR_INPUT, "%.64s: write gymnasium:%.64s, by which Gymnasium's are known", name, name + 4);
+    if (begins(name, "MinAtar/") || begins(name, "MinAtar:")) CM_TRY(advise_minatar(name, stem));
     const struct kit *kit = kit_of(name, stem);
     return kit ? advise_id(name, kit, stem, version_of(name)) : advise_whole_id(name);
 }

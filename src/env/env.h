@@ -42,6 +42,9 @@ typedef struct cm_env_params {
     bool swap;                /* hex: the second player may take over the first stone                      */
     bool exactly_five;        /* gomoku: six or more in a row do not win                                   */
     bool sutton_barto_reward; /* CartPole: reward 0, and -1 at the terminating step                        */
+    double sticky_actions;    /* MinAtar: probability that the last action is repeated, NaN: 0.1           */
+    bool ramping;             /* MinAtar: games grow harder as they go on; true                            */
+    bool minimal_actions;     /* MinAtar: only the actions that do something                               */
     bool together;            /* in Python: all episodes are played by one process, as a trial wants it    */
     bool fresh;               /* in Python: each episode is played by an object of its own                 */
     double timeout;           /* seconds that a call of an environment in Python may take, 0: any; 60           */
@@ -64,7 +67,10 @@ enum {
     CM_ENV_SWAP = 1 << 11,
     CM_ENV_EXACTLY_FIVE = 1 << 12,
     CM_ENV_SUTTON_BARTO = 1 << 13,
-    CM_ENV_OPTION_COUNT = 14
+    CM_ENV_STICKY_ACTIONS = 1 << 14,
+    CM_ENV_RAMPING = 1 << 15,
+    CM_ENV_MINIMAL_ACTIONS = 1 << 16,
+    CM_ENV_OPTION_COUNT = 17
 };
 
 typedef enum cm_env_option_kind { CM_ENV_INT, CM_ENV_REAL, CM_ENV_FLAG } cm_env_option_kind;
@@ -196,6 +202,9 @@ typedef struct cm_env_def {
     /* The reset of an episode whose seed somebody has named, for one that gives seeds to other code. NULL: `reset` with
      * a generator of that seed. */
     void (*reset_to)(const cm_env_params *params, void *rules, uint64_t seed);
+    /* Of letters in the picture of a grid the colours in a terminal: pairs of a letter and a digit, 1 red, 2 green, 3
+     * yellow, 4 blue, 5 magenta, 6 cyan, "=6o3". NULL: none has one. */
+    const char *colours;
 } cm_env_def;
 
 /* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.

@@ -30,6 +30,9 @@ IDLE(unless_komi, CM_ENV_KOMI)
 IDLE(unless_swap, CM_ENV_SWAP)
 IDLE(unless_exactly_five, CM_ENV_EXACTLY_FIVE)
 IDLE(unless_sutton_barto, CM_ENV_SUTTON_BARTO)
+IDLE(unless_sticky_actions, CM_ENV_STICKY_ACTIONS)
+IDLE(unless_ramping, CM_ENV_RAMPING)
+IDLE(unless_minimal_actions, CM_ENV_MINIMAL_ACTIONS)
 IDLE(unless_low, CM_ENV_LOW)
 IDLE(unless_high, CM_ENV_HIGH)
 IDLE(unless_x_init, CM_ENV_X_INIT)
@@ -82,6 +85,14 @@ const cm_option cm_env_option_rows[] = {
     CM_OPTION(BOOL, sutton_barto_reward, SECTION, "false", 0, 0,
               "CartPole: reward 0, and -1 when the pole falls, in place of 1 on every step.",
               .idle = unless_sutton_barto),
+    CM_OPTION(
+        DOUBLE, sticky_actions, SECTION, "null", 0, 1,
+        "MinAtar: probability that the action before is carried out in place of the one that is chosen; null: 0.1.",
+        .flags = CM_OPTION_NULL, .idle = unless_sticky_actions),
+    CM_OPTION(BOOL, ramping, SECTION, "true", 0, 0,
+              "MinAtar: Asterix, Seaquest and Space Invaders grow harder as they go on.", .idle = unless_ramping),
+    CM_OPTION(BOOL, minimal_actions, SECTION, "false", 0, 0,
+              "MinAtar: only the actions that do something, in place of all six.", .idle = unless_minimal_actions),
     CM_OPTION(DOUBLE, reset_low, SECTION, "null", -100, 100,
               "CartPole, Acrobot, MountainCar: lower bound of the random start; null: the environment's.",
               .flags = CM_OPTION_NULL, .idle = unless_low),

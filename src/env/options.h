@@ -23,6 +23,8 @@ typedef struct cm_env_options {
     bool swap;                         /* hex */
     bool exactly_five;                 /* gomoku */
     bool sutton_barto_reward;          /* CartPole */
+    double sticky_actions;             /* MinAtar; NaN: the environment's */
+    bool ramping, minimal_actions;     /* MinAtar */
     double reset_low, reset_high;      /* bounds of the uniform reset; NaN: the environment's */
     double x_init, y_init;             /* Pendulum; NaN: the environment's */
     double goal_velocity;              /* MountainCar */

@@ -21,6 +21,9 @@ static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
     {"swap", CM_ENV_FLAG, AT(swap), 0, 1, "Hex: the second player may take over the first stone"},
     {"exactly_five", CM_ENV_FLAG, AT(exactly_five), 0, 1, "Gomoku: six or more in a row do not win"},
     {"sutton_barto_reward", CM_ENV_FLAG, AT(sutton_barto_reward), 0, 1, "CartPole: reward 0, and -1 at the end"},
+    {"sticky_actions", CM_ENV_REAL, AT(sticky_actions), 0, 1, "MinAtar: probability that the last action is repeated"},
+    {"ramping", CM_ENV_FLAG, AT(ramping), 0, 1, "MinAtar: games grow harder as they go on"},
+    {"minimal_actions", CM_ENV_FLAG, AT(minimal_actions), 0, 1, "MinAtar: only the actions that do something"},
 };
 
 const cm_env_option *cm_env_option_list(int *count) {
@@ -33,7 +36,8 @@ cm_env_params cm_env_params_default(void) {
     memset(&params, 0, sizeof params);
     params.komi = 7.5;
     params.timeout = 60.0;
-    params.low = params.high = params.x_init = params.y_init = (double)NAN;
+    params.low = params.high = params.x_init = params.y_init = params.sticky_actions = (double)NAN;
+    params.ramping = true;
     return params;
 }
 

@@ -33,6 +33,9 @@ cm_env_params cm_session_env_params(const cm_env_options *o) {
     params.swap = o->swap;
     params.exactly_five = o->exactly_five;
     params.sutton_barto_reward = o->sutton_barto_reward;
+    params.sticky_actions = o->sticky_actions;
+    params.ramping = o->ramping;
+    params.minimal_actions = o->minimal_actions;
     return params;
 }
 

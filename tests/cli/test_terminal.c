@@ -32,6 +32,17 @@ START_TEST(terminals_that_say_no_kind_get_no_escape_sequences) {
 }
 END_TEST
 
+START_TEST(grids_have_their_colours_in_a_terminal) {
+    static const char *const kinds[] = {"dumb", "xterm"};
+    for (int i = 0; i < 2; i++) {
+        cm_program_term = kinds[i];
+        cm_program_run_terminal(cm_test_folder, "play --delay 0 --set env_name=minatar_breakout", 80, "", &result);
+        ck_assert_int_eq(result.status, 0);
+        ck_assert_int_eq(strstr(result.out, "\033[1;31m#\033[0m \033[1;31m#\033[0m") != NULL, i == 1);
+    }
+}
+END_TEST
+
 /* It is hung up, and what is written to it from then on fails. */
 START_TEST(a_run_whose_terminal_closes_saves_and_ends_well) {
     char text[4096], path[160];
@@ -331,6 +342,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
+    tcase_add_test(tests, grids_have_their_colours_in_a_terminal);
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
     tcase_add_test(tests, a_beginning_is_seen_to_go_on);
     tcase_add_test(tests, an_evaluation_is_seen_to_go_on);

@@ -5,6 +5,10 @@
 
 #include "env/go.h"
 #include "env/hex.h"
+#include "env/minatar_breakout.h"
+#include "env/minatar_freeway.h"
+#include "env/minatar_seaquest.h"
+#include "env/minatar_space_invaders.h"
 #include "env/moves.h"
 #include "env/silent_check.h"
 #include "env/vector.h"
@@ -49,6 +53,7 @@ END_TEST
 enum { RULES = (int)sizeof(cm_env_common), CATCH_ROW = 0, CATCH_COLUMN = 4, CATCH_PADDLE = 8 };
 enum { STEPS = offsetof(cm_env_common, steps), ENDED = offsetof(cm_env_common, terminated) };
 enum { TRUNCATED = offsetof(cm_env_common, truncated), PENDING = offsetof(cm_env_common, pending) };
+#define AT(game, member) RULES + (int)offsetof(game, member)
 enum { WORD = RULES + (int)offsetof(cm_go, word), CELL = RULES + (int)offsetof(cm_hex, cell) };
 static const struct {
     const char *name, *moves, *says;
@@ -95,6 +100,17 @@ static const struct {
     {"go5", "0,1,6", "point 0 of it has stones of both colours", WORD + 6, 2, 0x0101},
     {"2048", "", "the sum of its tiles is 262160; must be 2..262140", RULES, 8, 0x0211110101010101},
     {"2048", "", "the power of a tile of it is 40; must be 0..17", RULES, 1, 40},
+    {"minatar_breakout", "", "its paddle's column is -1; must be 0..9", AT(cm_breakout, paddle), 1, -1},
+    {"minatar_breakout", "", "its ball's row is 9; must be 0..8", AT(cm_breakout, y), 1, 9},
+    {"minatar_breakout", "", "its last action is 6; must be 0..5", AT(cm_breakout, last_action), 1, 6},
+    {"minatar_freeway", "", "its time is 7; must be 2500", AT(cm_freeway, time), 4, 7},
+    {"minatar_freeway", "", "the speed of a car of it is 6; must be 1..5", AT(cm_freeway, period), 1, 6},
+    {"minatar_seaquest", "", "the number of its fish is 49; must be 0..48", AT(cm_seaquest, fish_count), 1, 49},
+    {"minatar_seaquest", "", "the number of divers that it carries is -1; must be 0..6", AT(cm_seaquest, carried), 4,
+     -1},
+    {"minatar_space_invaders", "", "the number of its aliens is 0; must be 1..24", AT(cm_invaders, aliens), 8, 0},
+    {"minatar_space_invaders", "", "what lies beyond the board of its bullets is 1; must be 0", AT(cm_invaders, own), 8,
+     (int64_t)1 << CM_MINATAR_HALF},
 };
 
 START_TEST(what_is_wrong_is_said) {

@@ -7,7 +7,7 @@
 
 #include "env/env.h"
 
-enum { GAMES = 24, STATES = 48, FAR = 200, NEAR = 1, LOOKS = 8 }; /* steps that are played, and between two looks */
+enum { GAMES = 29, STATES = 48, FAR = 200, NEAR = 1, LOOKS = 8 }; /* steps that are played, and between two looks */
 enum { MOST_STEPS = INT32_MAX / 2 - FAR }; /* a state that counts more may reach a number that is refused */
 
 static const struct {
@@ -36,7 +36,12 @@ static const struct {
                  {"go4", false},
                  {"go5", false},
                  {"go9", false},
-                 {"2048", false}};
+                 {"2048", false},
+                 {"minatar_breakout", false},
+                 {"minatar_asterix", false},
+                 {"minatar_freeway", false},
+                 {"minatar_seaquest", false},
+                 {"minatar_space_invaders", false}};
 
 typedef struct game {
     cm_env env;
