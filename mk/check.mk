@@ -159,13 +159,18 @@ peers: all $(BUILD)/map_tree $(BASELINES)/ready ## measures cumind against mctx 
 #: COUNT=30             random searches and training steps that `make reference` draws; SEED=N: others
 COUNT ?= 30
 REFERENCE := $(BUILD)/reference
-reference: $(BUILD)/cumind $(BASELINES)/ready ## draws games, searches, operations and training steps, has OpenSpiel, Gymnasium, mctx and JAX compute them, and runs those
+reference: $(BUILD)/cumind $(BUILD)/$(SONAME) $(BASELINES)/ready ## draws games, searches, operations and training steps, has OpenSpiel, Gymnasium, mctx and JAX compute them, and runs those
 	$(Q)rm -rf $(REFERENCE)
 	@$(BASELINES)/bin/python scripts/peers/environment_cases.py $(REFERENCE)/environments --seed $(or $(SEED),1)
 	@$(BASELINES)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BASELINES)/bin/python scripts/peers/operation_cases.py $(REFERENCE)/operations --seed $(or $(SEED),1)
 	@$(BASELINES)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
+	@$(MINATAR) --rounds 0 --seed $(or $(SEED),1)
+
+MINATAR = CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python $(BASELINES)/bin/python scripts/peers/minatar_frames.py --cumind $(BUILD)/cumind
+peer-minatar: all $(BASELINES)/ready ## plays MinAtar's games in its package and in cumind, bit for bit, and measures both
+	@$(MINATAR) --rounds $(ROUNDS) --seed $(or $(SEED),1) $(ARGS)
 
 exact-values: all $(BASELINES)/ready ## trains eleven small environments in Python, each of a kind, and compares what agents say with values worked out by hand
 	@PATH="$(CURDIR)/$(BASELINES)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
@@ -198,4 +203,4 @@ check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (d
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels
