@@ -36,7 +36,7 @@ COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
 	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(TEST_FLAGS) $(VERSION) $(MACHINE))
 $(BUILD)/links.stamp: FORCE
-	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $(LIBS))
+	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(ISA_NEEDED) $(TEST_LINK) $(EXPORT) $(LIBS))
 FORCE:
 
 # Two lines per library are compiled and linked before anything else, and the result is printed.
@@ -75,13 +75,13 @@ $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
 
 $(BUILD)/$(SONAME): $(LIB_OBJ) $(BUILD)/links.stamp mk/libcumind.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl$(comma)-soname=$(SONAME) -Wl$(comma)--version-script=mk/libcumind.map $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(ISA_NEEDED) -shared -Wl$(comma)-soname=$(SONAME) -Wl$(comma)--version-script=mk/libcumind.map $(filter %.o,$^) $(LIBS) -o $@
 $(BUILD)/libcumind.so: $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
 $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(ISA_NEEDED) $(EXPORT) $^ $(LIBS) -o $@
 
 $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)

@@ -29,6 +29,10 @@ TEST_LIBS := -lcheck -lsubunit -lrt -lm
 # Tests are many programs: lld, where it is, links each in a third of the time.
 TEST_LINK := $(shell $(CC) -fuse-ld=lld -Wl,--version >/dev/null 2>&1 && echo -fuse-ld=lld)
 
+# A program for newer processors than every one of its architecture says so in its file: on an older one the dynamic linker ends
+# it in one line, and Python's error is that line.
+ISA_NEEDED := $(if $(filter x86-64-v%,$(ARCH)),-Wl$(comma)-z$(comma)$(ARCH))
+
 # Modules (mk/cuda.mk) find the program's functions in the program.
 EXPORT := -Wl$(comma)--export-dynamic
 
