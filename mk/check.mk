@@ -197,7 +197,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-wheel-aarch64 check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

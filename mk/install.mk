@@ -88,6 +88,12 @@ wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with l
 	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
 	@scripts/wheel python $(WHEEL) $(VERSION) $(WHEEL)/plain
 	@$(PYTHON) -m auditwheel repair --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl
+wheel-aarch64: WHEEL := $(BUILD)/wheel-aarch64
+wheel-aarch64: ## the same for 64-bit ARM, with Debian's cross compiler
+	@scripts/deps install arm64
+	+@MAKE='$(SUBMAKE)' scripts/arm64 $(WHEEL) wheel
 check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents judge it, and trains with it in a fresh virtual environment
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
-.PHONY: docs pictures install uninstall dist headers wheel check-wheel
+check-wheel-aarch64: ## the same for 64-bit ARM, in QEMU
+	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(BUILD)/wheel-aarch64 aarch64
+.PHONY: docs pictures install uninstall dist headers wheel wheel-aarch64 check-wheel check-wheel-aarch64
