@@ -4,7 +4,7 @@
  *
  * Errors. A function that can fail returns a cumind_status; cumind_error_message() then has one line of the calling
  * thread that says what is wrong, where, and what to do. Nothing ends the process or prints to standard output;
- * warnings go to stderr, or to cumind_log_to.
+ * warnings go to stderr, or to cumind_log_to. Functions that return no status give zeros where a handle is NULL.
  *
  * Threads. A handle may be used from any thread, by one at a time: a second one gets CUMIND_ERR_STATE. Different
  * handles may be used at once. The functions without a handle may be called from any thread at any time. A handle is of
@@ -347,9 +347,10 @@ typedef struct cumind_roots {
     int count;                 /* n, 1 .. B                                                                   */
     const float *prior_logits; /* [n, A]                                                                      */
     const float *value;        /* [n]                                                                         */
-    const uint8_t *invalid;    /* [n, A] 1 where an action may not be played, as mctx has it; NULL: all may be */
-    const uint64_t *seed;      /* [n] of the random numbers of each root; NULL: no noise, nothing is drawn    */
-    const float *noise;        /* [n, A] Dirichlet or standard Gumbel noise in place of what seeds give; NULL */
+    const uint8_t *invalid; /* [n, A] 1 where an action may not be played; NULL: all may be. Where all of a root's are
+                               1, they count as equal, as mctx has it */
+    const uint64_t *seed;   /* [n] of the random numbers of each root; NULL: no noise, nothing is drawn    */
+    const float *noise;     /* [n, A] Dirichlet or standard Gumbel noise in place of what seeds give; NULL */
 } cumind_roots;
 
 /* What a search gives; arrays of the caller, each may be NULL. */

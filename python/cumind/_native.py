@@ -129,11 +129,7 @@ class SearchOptions(ctypes.Structure):
     ]
 
 
-class ModelOut(ctypes.Structure):
-    _fields_ = [(name, c_void_p) for name in ("reward", "discount", "prior_logits", "value")]
-
-
-MODEL_FUNCTION = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(ModelOut))
+MODEL_FUNCTION = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p)
 
 
 class Model(ctypes.Structure):
@@ -333,11 +329,13 @@ def texts(settings: dict[str, Any]) -> tuple[Any, int]:
 
 
 def encode(name: str, text: Any) -> bytes:
-    """A text in UTF-8, without a NUL."""
+    """A text in UTF-8, without a NUL and not empty."""
     try:
         word = os.fsencode(text)
     except (TypeError, UnicodeError) as error:
         raise InputError(f"{name}: {error}") from None
+    if not word:
+        raise InputError(f"{name}: it is empty")
     if b"\0" in word:
         raise InputError(f"{name}: it holds a NUL")
     return word
@@ -391,15 +389,35 @@ def view(owner: object, address: int | None, ctype: Any, shape: tuple[int, ...])
     return np.frombuffer(block, dtype=np.dtype(ctype)).reshape(shape)
 
 
+def brief(value: Any) -> str:
+    """`value` in a few words of one line, for messages."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def integer(name: str, value: Any, low: int, high: int) -> int:
     """A whole number in its range, or an InputError by `name`."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise InputError(f"{name}: {value!r} is no whole number") from None
+        raise InputError(f"{name}: {brief(value)} is no whole number") from None
     if not low <= number <= high:
         raise InputError(f"{name}: {number} is not in {low} .. {high}")
     return number
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, or an InputError by `name`."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}: {brief(value)} is neither True nor False")
+    return bool(value)
+
+
+def function(name: str, value: Any) -> Any:
+    """What can be called, or an InputError by `name`."""
+    if not callable(value):
+        raise InputError(f"{name}: {brief(value)} is no function")
+    return value
 
 
 def origin_of(array: Any) -> str:
@@ -407,8 +425,7 @@ def origin_of(array: Any) -> str:
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(type(array).__module__.split(".")[0], "numpy")
 
 
-def host(value: Any) -> NDArray[Any]:
-    """As an array of NumPy: where it is, if it is on the host."""
+def _numbers(value: Any) -> NDArray[Any]:
     if origin_of(value) == "torch":
         value = value.detach().cpu()
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
@@ -419,17 +436,21 @@ def host(value: Any) -> NDArray[Any]:
     return array
 
 
+def host(name: str, value: Any) -> NDArray[Any]:
+    """As an array of NumPy: where it is, if it is on the host; an InputError by `name` if these are no numbers."""
+    try:
+        return _numbers(value)
+    except (TypeError, ValueError, RuntimeError, RecursionError) as error:
+        raise InputError(f"{name}: {' '.join(str(error).split())}") from None
+
+
 def as_array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """`value` as a contiguous array of this type and shape; anything that would lose numbers is an InputError by `name`."""
-    try:
-        given = host(value)
-        wanted = np.dtype(dtype)
-        if not np.can_cast(given.dtype, wanted, casting="same_kind"):
-            if not (given.dtype.kind in "iub" and wanted.kind in "iufb"):
-                raise TypeError(f"numbers of type {given.dtype} are no {wanted}")
+    given, wanted = host(name, value), np.dtype(dtype)
+    if not np.can_cast(given.dtype, wanted, casting="same_kind") and not (given.dtype.kind in "iub" and wanted.kind in "iufb"):
+        raise InputError(f"{name}: numbers of type {given.dtype} are no {wanted}")
+    with np.errstate(over="ignore"):  # whoever wants finite numbers says so
         array = np.asarray(given, dtype=wanted, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: {error}") from None
     if wanted.kind in "iu" and given.dtype.kind in "iu" and not np.array_equal(given, array):
         raise InputError(f"{name}: numbers out of the range of {wanted}")
     if array.shape != shape:

@@ -35,6 +35,15 @@ class Analysis:
     raw_value: NDArray[np.float32]
 
 
+def _rows_of(name: str, value: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], bool]:
+    """Rows of float32, each flat, of one thing of this shape or of several, and whether it is one."""
+    array = lib.host(name, value)
+    single = array.ndim == len(shape)
+    if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape or len(array) == 0):
+        raise InputError(f"{name}: shape {array.shape}, but {shape} or rows of it are wanted")
+    return lib.as_array(name, array, np.float32, array.shape).reshape(1 if single else len(array), -1), single
+
+
 class Agent:
     """The agent of a run of `cumind train`.
 
@@ -71,17 +80,7 @@ class Agent:
         return f"<cumind.Agent of {self.spec} after {self.facts.updates} updates>"
 
     def _rows(self, observation: Any) -> tuple[NDArray[Any], bool]:
-        """The observations as rows, and whether it is a single one."""
-        try:
-            array = lib.host(observation)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"observation: {error}") from None
-        single = array.ndim == len(self.spec.shape)
-        count = 1 if single else (array.shape[0] if array.ndim else 0)
-        if array.ndim != len(self.spec.shape) + (not single) or count < 1 or array.shape[array.ndim - len(self.spec.shape) :] != self.spec.shape:
-            raise InputError(f"observation: shape {array.shape}, but {self.spec.shape} or rows of it are wanted")
-        wanted = self.spec.shape if single else (count, *self.spec.shape)
-        return lib.as_array("observation", array, np.float32, wanted).reshape(count, -1), single
+        return _rows_of("observation", observation, self.spec.shape)
 
     def _search(self, observation: Any, mask: Any, names: tuple[str, ...]) -> tuple[dict[str, NDArray[Any]], bool]:
         rows, single = self._rows(observation)
@@ -127,7 +126,7 @@ class Agent:
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True, mask: Any = None
     ) -> tuple[Any, Any]:
         """`act` with the signature of Stable-Baselines3's models, for its evaluate_policy. The state is passed on."""
-        if not deterministic:
+        if not lib.flag("deterministic", deterministic):
             raise InputError("deterministic: this agent plays without chance; leave it True")
         action = self.act(observation, mask)
         return (np.asarray(action) if not isinstance(action, np.ndarray) else action), state
@@ -148,6 +147,8 @@ class Agent:
     def analyse_env(self, batch: Batch, first: int = 0, n: int | None = None) -> Analysis:
         """What its search says of environments first .. first+n-1 of a batch (n None: to the last), as they are. Also for
         agents that search on the true rules of a game (policy alphazero), which need states in place of observations."""
+        if not isinstance(batch, Batch):
+            raise InputError(f"batch: {lib.brief(batch)} is no cumind.Batch, as Agent.environments makes them")
         first = lib.integer("first", first, 0, batch.count - 1)
         n = batch.count - first if n is None else lib.integer("n", n, 1, batch.count - first)
         out, wanted = self._answer(n, tuple(_TYPES))
@@ -186,13 +187,9 @@ class Agent:
         self, hidden: Any, action: Any
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Dynamics and prediction of hidden states [n, S] and actions [n]: next hidden states, rewards, logits, values."""
-        try:
-            shape = lib.host(hidden).shape
-        except (TypeError, ValueError) as error:
-            raise InputError(f"hidden: {error}") from None
-        single, n = len(shape) == 1, shape[0] if len(shape) == 2 else 1
         size = self.facts.hidden_size
-        rows = lib.as_array("hidden", hidden, np.float32, (size,) if single else (n, size)).reshape(n, size)
+        rows, single = _rows_of("hidden", hidden, (size,))
+        n = len(rows)
         actions = lib.as_array("action", action, np.int32, () if single else (n,)).reshape(n)
         following, reward = np.empty((n, size), np.float32), np.empty(n, np.float32)
         logits, value = np.empty((n, self.spec.actions), np.float32), np.empty(n, np.float32)

@@ -9,9 +9,10 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
+from . import _native as lib
 from .batch import Batch
 from .errors import InputError
-from .gym import observation_space, seed_of
+from .gym import check_render_mode, episode_seed, observation_space, seed_of
 
 
 class Game(AECEnv[str, Any, Any]):
@@ -21,6 +22,7 @@ class Game(AECEnv[str, Any, Any]):
 
     def __init__(self, name: str, render_mode: str | None = None, **settings: Any) -> None:
         super().__init__()
+        check_render_mode(render_mode)
         self.render_mode = render_mode
         self.batch = Batch(name, seed=seed_of(None), **settings)
         if self.batch.spec.players != 2:
@@ -32,11 +34,16 @@ class Game(AECEnv[str, Any, Any]):
         self.observation_spaces = {a: gym.spaces.Dict({"observation": seen, "action_mask": mask}) for a in self.possible_agents}
         self.action_spaces = {a: gym.spaces.Discrete(actions) for a in self.possible_agents}
 
+    def _player(self, agent: Any) -> str:
+        if agent not in self.possible_agents:
+            raise InputError(f"agent: {lib.brief(agent)} is none of {', '.join(self.possible_agents)}")
+        return str(agent)
+
     def observation_space(self, agent: str) -> gym.Space[Any]:
-        return self.observation_spaces[agent]
+        return self.observation_spaces[self._player(agent)]
 
     def action_space(self, agent: str) -> gym.Space[Any]:
-        return self.action_spaces[agent]
+        return self.action_spaces[self._player(agent)]
 
     def observe(self, agent: str) -> dict[str, Any]:
         """As the player to move sees the board; who is not to move has a mask of zeros."""
@@ -44,10 +51,11 @@ class Game(AECEnv[str, Any, Any]):
         mask = self.batch.legal[0].astype(np.int8)
         return {
             "observation": self.batch.observation[0].copy(),
-            "action_mask": mask if agent == self.agent_selection else np.zeros_like(mask),
+            "action_mask": mask if self._player(agent) == self.agent_selection else np.zeros_like(mask),
         }
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        seed = episode_seed("seed", seed)
         self.batch.reset(seeds=None if seed is None else [seed])
         self.agents = list(self.possible_agents)
         self.rewards = {a: 0.0 for a in self.agents}
@@ -64,7 +72,7 @@ class Game(AECEnv[str, Any, Any]):
             return
         batch, other = self.batch, self.possible_agents[1 - self.possible_agents.index(agent)]
         self._cumulative_rewards[agent] = 0.0
-        batch.step([action])
+        batch.step([lib.integer("action", action, 0, batch.spec.actions - 1)])
         reward = float(batch.reward[0])
         self.rewards = {agent: reward, other: -reward}
         ended, cut = bool(batch.terminated[0]), bool(batch.truncated[0])

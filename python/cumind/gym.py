@@ -30,6 +30,15 @@ def seed_of(seed: int | None) -> int:
     return int(np.random.SeedSequence().entropy) % (1 << 63) if seed is None else seed  # type: ignore[arg-type]
 
 
+def episode_seed(name: str, seed: Any) -> int | None:
+    return None if seed is None else lib.integer(name, seed, 0, 2**64 - 1)
+
+
+def check_render_mode(render_mode: Any) -> None:
+    if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "ansi"):
+        raise InputError(f'render_mode: {lib.brief(render_mode)} is neither None nor "ansi"')
+
+
 class Environment(gym.Env[NDArray[np.float32], Any]):
     """One environment. info has "action_mask" int8 [A], where actions are numbered, and "to_play", 0 or 1; the reward is that of the player who acted.
 
@@ -41,8 +50,7 @@ class Environment(gym.Env[NDArray[np.float32], Any]):
     metadata = {"render_modes": ["ansi"], "render_fps": 4}
 
     def __init__(self, name: str, render_mode: str | None = None, seed: int | None = None, **settings: Any) -> None:
-        if render_mode not in (None, "ansi"):
-            raise InputError(f'render_mode: "{render_mode}" is neither None nor "ansi"')
+        check_render_mode(render_mode)
         self.render_mode = render_mode
         self.batch = Batch(name, seed=seed_of(seed), **settings)
         self.observation_space = observation_space(self.batch)  # type: ignore[assignment]
@@ -57,6 +65,7 @@ class Environment(gym.Env[NDArray[np.float32], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        seed = episode_seed("seed", seed)
         super().reset(seed=seed)
         self.batch.reset(seeds=None if seed is None else [seed])
         return self.batch.observation[0].copy(), self._info()
@@ -89,11 +98,10 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(self, name: str, num_envs: int = 1, copy: bool = True, seed: int | None = None, **settings: Any) -> None:
-        settings.pop("render_mode", None)
-        self.batch = Batch(name, num_envs, seed_of(seed), **settings)
-        self._name, self._settings = name, settings
-        self.copy = copy
-        self.num_envs = num_envs
+        check_render_mode(settings.pop("render_mode", None))
+        self.num_envs = lib.integer("num_envs", num_envs, 1, 2**31 - 1)
+        self.copy = lib.flag("copy", copy)
+        self.batch = Batch(name, self.num_envs, seed_of(seed), **settings)
         self._every = np.ones(num_envs, np.bool_)  # info is of every environment
         self.single_observation_space = observation_space(self.batch)
         self.single_action_space = action_space(self.batch)
@@ -112,19 +120,24 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         batch = self.batch
-        if isinstance(seed, (int, np.integer)):
-            batch.reset(seeds=[int(seed) + i for i in range(self.num_envs)])
-        elif seed is not None:
-            if not isinstance(seed, (list, tuple, np.ndarray)):
-                raise InputError(f"seed: {seed!r} is neither a whole number nor a list of them")
+        seeds = self._seeds(seed)
+        named = np.array([seed is not None for seed in seeds])
+        if not named.all():
+            batch.reset(which=~named)
+        if named.any():
+            batch.reset(which=named, seeds=np.array([seed or 0 for seed in seeds], np.uint64))
+        return (batch.observation.copy() if self.copy else batch.observation), self._infos()
+
+    def _seeds(self, seed: Any) -> list[int | None]:
+        """One for each environment."""
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (list, tuple, np.ndarray)) and np.ndim(seed) > 0:
             if len(seed) != self.num_envs:
                 raise InputError(f"seed: {len(seed)} of them for {self.num_envs} environments")
-            named = np.array([s is not None for s in seed])
-            batch.reset(which=~named)
-            batch.reset(which=named, seeds=[s or 0 for s in seed])
-        else:
-            batch.reset()
-        return (batch.observation.copy() if self.copy else batch.observation), self._infos()
+            return [episode_seed(f"seed[{i}]", each) for i, each in enumerate(seed)]
+        first = lib.integer("seed", seed, 0, 2**64 - self.num_envs)
+        return list(range(first, first + self.num_envs))
 
     def step(
         self, actions: NDArray[Any]

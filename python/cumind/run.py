@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native as lib
 from .agent import Agent
 from .errors import FileError, InputError
 
@@ -42,7 +43,7 @@ class Run:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(lib.encode("path", path))
         if not os.path.exists(self.path):
             raise FileError(f"{self.path}: there is no such folder")
         if not os.path.exists(os.path.join(self.path, "config.json")):

@@ -151,27 +151,31 @@ class PolicyOutput:
 # ---- arrays of three libraries ----
 
 
-class _Numpy:
-    """Also for JAX on a CPU, whose arrays NumPy reads where they are: states are kept in NumPy."""
+class _OnHost:
+    """Of a library whose arrays NumPy reads where they are: NumPy itself, JAX and PyTorch on a CPU. States are kept in NumPy."""
 
-    def __init__(self, make: Callable[[Any], Any] = lambda array: array) -> None:
-        self.make = make
+    def __init__(self, origin: str, make: Callable[[Any], Any], read: Callable[[Any], NDArray[Any]]) -> None:
+        self.origin, self.make, self.read = origin, make, read
 
     def pool(self, like: Any, slots: int) -> Any:
-        like = np.asarray(like)
+        like = self.read(like)
         return np.empty((slots, *like.shape[1:]), like.dtype)
 
     def fits(self, pool: Any, rows: Any) -> bool:
-        return np.can_cast(np.asarray(rows).dtype, pool.dtype, "same_kind")
+        return bool(rows.dtype == pool.dtype) or np.can_cast(rows.dtype, pool.dtype, "same_kind")
 
     def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
-        pool[slots] = np.asarray(rows)
+        pool[slots] = rows
 
     def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
-        return self.make(pool[slots])
+        return self.make(pool.take(slots, 0))
 
 
 class _Torch:
+    """Of PyTorch where its tensors stay: on a device, or of a type that NumPy has not."""
+
+    origin = "torch"
+
     def __init__(self, torch: Any, like: Any) -> None:
         self.torch, self.device = torch, like.device
 
@@ -179,30 +183,35 @@ class _Torch:
         made = self.torch.from_numpy(np.ascontiguousarray(array))
         return made if self.device.type == "cpu" else made.to(self.device)
 
+    def read(self, rows: Any) -> Any:
+        return rows.detach()
+
     def pool(self, like: Any, slots: int) -> Any:
         return self.torch.empty((slots, *like.shape[1:]), dtype=like.dtype, device=self.device)
 
     def fits(self, pool: Any, rows: Any) -> bool:
-        return bool(getattr(rows, "dtype", None) == pool.dtype)
+        return bool(rows.dtype == pool.dtype and rows.device == pool.device)
 
     def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
-        pool.index_copy_(0, self.make(slots).long(), rows.detach())
+        pool.index_copy_(0, self.make(slots).long(), rows)
 
     def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
-        return pool.index_select(0, self.make(slots).long())
+        return pool.index_select(0, self.make(slots))
 
 
 def _kind_of(array: Any) -> Any:
-    module = lib.origin_of(array)
-    if module == "torch":
+    origin = lib.origin_of(array)
+    if origin == "torch":
         import torch
 
-        return _Torch(torch, array)
-    if module == "jax":
+        if array.device.type != "cpu" or array.dtype == torch.bfloat16:
+            return _Torch(torch, array)
+        return _OnHost(origin, torch.from_numpy, lambda rows: rows.detach().numpy())
+    if origin == "jax":
         import jax.numpy as jnp
 
-        return _Numpy(jnp.asarray)
-    return _Numpy()
+        return _OnHost(origin, jnp.asarray, np.asarray)
+    return _OnHost(origin, lambda array: array, np.asarray)
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -235,37 +244,53 @@ class _States:
         leaves = _leaves(embedding)
         for leaf in leaves:
             if getattr(leaf, "ndim", 0) < 1 or leaf.shape[0] != batch:
-                raise InputError(f"root.embedding: an array of shape {getattr(leaf, 'shape', ())} where {batch} rows are wanted")
-        self.batch = batch
+                raise InputError(f"root.embedding: an array of shape {tuple(getattr(leaf, 'shape', ()))} where {batch} rows are wanted")
+            if lib.origin_of(leaf) != kind.origin:
+                raise InputError(f"root.embedding: arrays of {kind.origin} and of {lib.origin_of(leaf)}, but those of one library are wanted")
+        self.is_single = leaves[0] is embedding
         self.pools = [kind.pool(leaf, batch * nodes) for leaf in leaves]
+        self.shapes = [(batch, *pool.shape[1:]) for pool in self.pools]
         self.put(np.arange(batch, dtype=np.int32) * nodes, embedding)
 
     def get(self, slots: NDArray[np.int32]) -> Any:
+        if self.is_single:
+            return self.kind.get(self.pools[0], slots)
         return _like(self.form, iter([self.kind.get(pool, slots) for pool in self.pools]))
 
     def put(self, slots: NDArray[np.int32], embedding: Any) -> None:
         """The first rows of an embedding of a whole batch."""
-        leaves = _leaves(embedding)
+        leaves = [embedding] if self.is_single else _leaves(embedding)
         if len(leaves) != len(self.pools):
             raise InputError(f"embedding: {len(leaves)} arrays, but the root's has {len(self.pools)}")
-        for pool, leaf in zip(self.pools, leaves):
-            if tuple(leaf.shape) != (self.batch, *pool.shape[1:]):
-                raise InputError(f"embedding: shape {tuple(leaf.shape)}, but {(self.batch, *pool.shape[1:])} is wanted")
-            if not self.kind.fits(pool, leaf):
-                raise InputError(f"embedding: numbers of type {leaf.dtype}, but the root's are {pool.dtype}")
-            self.kind.put(pool, slots, leaf[: len(slots)])
+        for pool, shape, leaf in zip(self.pools, self.shapes, leaves):
+            rows = self._read(leaf)
+            if rows.shape != shape:
+                raise InputError(f"embedding: shape {tuple(rows.shape)}, but {shape} is wanted")
+            if not self.kind.fits(pool, rows):
+                raise InputError(f"embedding: numbers of type {rows.dtype}, but the root's are {pool.dtype}")
+            self.kind.put(pool, slots, rows if len(slots) == len(rows) else rows[: len(slots)])
+
+    def _read(self, leaf: Any) -> Any:
+        try:
+            return self.kind.read(leaf)
+        except (AttributeError, TypeError, ValueError, RuntimeError):
+            raise InputError(f"embedding: {type(leaf).__name__}, but arrays of {self.kind.origin} as the root's are wanted") from None
 
 
 _WHOLE = {"num_simulations": 2**16, "max_depth": 2**16, "max_num_considered_actions": 2**16}
+_FLAGS = ("rescale_values", "use_mixed_value")
+_MAY_BE_NONE = ("max_depth", "qtransform")  # no limit; that of the policy
 
 
 def _set(options: lib.SearchOptions, name: str, value: Any) -> None:
     if name in _WHOLE:
         value = lib.integer(name, value, 0, _WHOLE[name])
+    elif name in _FLAGS:
+        value = lib.flag(name, value)
     try:
         setattr(options, name, value)
-    except TypeError as error:
-        raise InputError(f"{name}: {error}") from None
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise InputError(f"{name}: {lib.brief(value)} is no number here: {error}") from None
 
 
 # Arguments of a policy that are members of cumind_search_options.
@@ -280,11 +305,11 @@ def _pick(arguments: dict[str, Any], *names: str) -> dict[str, Any]:
 def _options(policy: int, given: dict[str, Any]) -> lib.SearchOptions:
     options = lib.native.cumind_search_defaults(policy)
     for name, value in given.items():
-        if value is None:
+        if value is None and name in _MAY_BE_NONE:
             continue
         if name == "qtransform":
             if not isinstance(value, QTransform):
-                raise InputError(f"qtransform: {value!r} is none of cumind.search's, as qtransform_by_min_max()")
+                raise InputError(f"qtransform: {lib.brief(value)} is none of cumind.search's, as qtransform_by_min_max()")
             options.qtransform = value.kind
             for key, number in value.parameters.items():
                 _set(options, key, number)
@@ -294,18 +319,18 @@ def _options(policy: int, given: dict[str, Any]) -> lib.SearchOptions:
 
 
 def _seeds(rng_key: Any, batch: int) -> NDArray[np.uint64] | None:
-    """A seed for each root from an integer, or from a key of JAX; None: no noise, and nothing is drawn."""
+    """A seed for each root and one for the calls of the model, from an integer or from a key of JAX; None: no noise, and nothing
+    is drawn."""
     if rng_key is None:
         return None
     try:
         entropy: Any = [operator.index(rng_key)]
     except TypeError:
-        entropy = np.asarray(_key_data(rng_key)).ravel().tolist()
+        entropy = lib.host("rng_key", _key_data(rng_key)).ravel().tolist()
     try:
-        seeds: NDArray[np.uint64] = np.random.SeedSequence(entropy).generate_state(batch, np.uint64).astype(np.uint64)
-        return seeds
+        return np.random.SeedSequence(entropy).generate_state(batch + 1, np.uint64).astype(np.uint64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"rng_key: {error}") from None
+        raise InputError(f"rng_key: {lib.brief(rng_key)} is no key: {error}") from None
 
 
 def _key_data(key: Any) -> Any:
@@ -317,15 +342,47 @@ def _key_data(key: Any) -> Any:
     return key
 
 
+class _Keys:
+    """A key for each call of the model, as mctx splits its own; None stays None."""
+
+    def __init__(self, rng_key: Any, seeds: NDArray[np.uint64] | None) -> None:
+        self.key = rng_key if seeds is None or lib.origin_of(rng_key) == "jax" else int(seeds[-1])
+
+    def next(self) -> Any:
+        if self.key is None:
+            return None
+        if type(self.key) is not int:
+            import jax
+
+            self.key, given = jax.random.split(self.key)
+            return given
+        # SplitMix64 (Steele, Lea, Flood 2014)
+        self.key = mixed = (self.key + 0x9E3779B97F4A7C15) & _WORD
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _WORD
+        return mixed ^ mixed >> 31
+
+
+_WORD = 2**64 - 1
+
+# What a function of the model gives: for each member of cumind_model_out that it fills the argument's name, its array, and of
+# how many columns that is (0: one number for each row).
+_Written = list[tuple[int, str, Any, int]]
+_REWARD, _DISCOUNT, _LOGITS, _VALUE = range(4)
+_ADDRESSES = ctypes.c_void_p * 4
+
+
 class _Search:
-    def __init__(self, policy: int, root: RootFnOutput, chance: int, options: dict[str, Any]) -> None:
+    def __init__(self, policy: int, root: Any, chance: int, options: dict[str, Any]) -> None:
+        if not all(hasattr(root, field) for field in RootFnOutput._fields):
+            raise InputError(f"root: {lib.brief(root)} is no RootFnOutput(prior_logits, value, embedding)")
         leaves = _leaves(root.embedding)
         if not leaves:
             raise InputError("root.embedding: it has no array")
         self.kind = _kind_of(leaves[0])
-        logits = _host("root.prior_logits", root.prior_logits)
-        if logits.ndim != 2:
-            raise InputError(f"root.prior_logits: shape {logits.shape}, but [B, A] is wanted")
+        logits = lib.host("root.prior_logits", root.prior_logits)
+        if logits.ndim != 2 or logits.size == 0:
+            raise InputError(f"root.prior_logits: shape {logits.shape}, but [B, A] is wanted, each at least 1")
         self.batch, self.actions = logits.shape
         self.chance = chance
         self.prior = lib.as_array("root.prior_logits", logits, np.float32, logits.shape)
@@ -340,37 +397,41 @@ class _Search:
         )
         self.handle = lib.Handle("search", pointer)
         self.states = _States(self.kind, root.embedding, self.batch, self.nodes)
-        self.views: dict[tuple[int, int, Any], NDArray[Any]] = {}
+        self.views: dict[tuple[int, int, int], NDArray[Any]] = {}
         self.error: BaseException | None = None
 
-    def _view(self, address: int, ctype: Any, size: int) -> NDArray[Any]:
+    def _slots(self, address: int, n: int) -> NDArray[np.int32]:
         """The search's arrays stay where they are: each is looked at once."""
-        found = self.views.get((address, size, ctype))
+        found = self.views.get((address, n, -1))
         if found is None:
-            found = self.views[(address, size, ctype)] = lib.view(self.handle, address, ctype, (size,))
+            found = self.views[(address, n, -1)] = lib.view(self.handle, address, ctypes.c_int32, (n,))
         return found
 
-    def _write(self, name: str, address: int, value: Any, n: int, row: tuple[int, ...]) -> None:
-        array = _host(name, value)
-        if array.shape != (self.batch, *row):
-            raise InputError(f"{name}: shape {array.shape}, but {(self.batch, *row)} is wanted")
-        self._view(address, ctypes.c_float, n * (row[0] if row else 1))[:] = array[:n].reshape(-1)
+    def _write(self, address: int, n: int, name: str, value: Any, width: int) -> None:
+        view = self.views.get((address, n, width))
+        if view is None:
+            view = self.views[(address, n, width)] = lib.view(self.handle, address, ctypes.c_float, (n, width) if width else (n,))
+        array = lib.host(name, value)
+        if array.shape != (self.batch, *view.shape[1:]):
+            raise InputError(f"{name}: shape {array.shape}, but {(self.batch, *view.shape[1:])} is wanted")
+        view[...] = array if n == self.batch else array[:n]
 
     def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The model has always whole batches: the first row stands for those that are not wanted."""
         return np.concatenate([rows, np.full(self.batch - len(rows), rows[0], np.int32)])
 
-    def callback(self, play: Callable[[NDArray[np.int32], Any], tuple[dict[str, Any], Any]]) -> Any:
+    def callback(self, play: Callable[[Any, Any], tuple[_Written, Any]]) -> Any:
         """The C side of a function of actions and embeddings that gives what to write, and the next embeddings."""
 
-        def call(_: Any, n: int, parent: int, action: int, child: int, out: Any) -> int:
+        def call(_: Any, n: int, parent: int, action: int, child: int, out: int) -> int:
             try:
-                slots, actions = self._view(parent, ctypes.c_int32, n), self._view(action, ctypes.c_int32, n)
-                if n < self.batch:  # the model has always whole batches: the first row stands for those that are not wanted
-                    slots, actions = self._whole(slots), self._whole(actions)
-                written, embedding = play(actions, self.states.get(slots))
-                self.states.put(self._view(child, ctypes.c_int32, n), embedding)
-                for field, (name, value, width) in written.items():
-                    self._write(name, getattr(out.contents, field), value, n, (width,) if width else ())
+                slots, actions = self._slots(parent, n), self._slots(action, n)
+                slots, actions = (slots, actions.copy()) if n == self.batch else (self._whole(slots), self._whole(actions))
+                written, embedding = play(self.kind.make(actions), self.states.get(slots))
+                self.states.put(self._slots(child, n), embedding)
+                addresses: Any = _ADDRESSES.from_address(out)
+                for member, name, value, width in written:
+                    self._write(addresses[member], n, name, value, width)
                 return 0
             except BaseException as error:  # of any kind: it may not pass through the library
                 self.error = error
@@ -378,11 +439,12 @@ class _Search:
 
         return lib.MODEL_FUNCTION(call)
 
-    def run(self, recurrent: Any, afterstate: Any, invalid: Any, rng_key: Any, noise: Any) -> PolicyOutput:
+    def run(
+        self, recurrent: Any, afterstate: Any, invalid: Any, seeds: NDArray[np.uint64] | None, noise: Any
+    ) -> PolicyOutput:
         shape = (self.batch, self.actions)
-        mask = None if invalid is None else lib.as_array("invalid_actions", _host("invalid_actions", invalid) != 0, np.uint8, shape)
+        mask = None if invalid is None else lib.as_array("invalid_actions", lib.host("invalid_actions", invalid) != 0, np.uint8, shape)
         drawn = None if noise is None else lib.as_array("noise", noise, np.float32, shape)
-        seeds = _seeds(rng_key, self.batch)
         model = lib.Model(None, self.actions, self.chance, recurrent, afterstate or lib.MODEL_FUNCTION())
         roots = lib.Roots(self.batch, *map(lib.address, (self.prior, self.value, mask, seeds, drawn)))
         action, value = np.empty(self.batch, np.int32), np.empty(self.batch, np.float32)
@@ -405,47 +467,35 @@ class _Search:
             raise
 
 
-def _host(name: str, value: Any) -> NDArray[Any]:
+def _told(name: str, told: Any, kind: Any) -> tuple[Any, Any]:
+    """What a function of the model has given: (kind, embedding)."""
     try:
-        return lib.host(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-class _Keys:
-    """A key for each call of the model, as mctx splits its own; None stays None."""
-
-    def __init__(self, rng_key: Any) -> None:
-        self.key, self.calls = rng_key, 0
-
-    def next(self) -> Any:
-        if self.key is None:
-            return None
-        if lib.origin_of(self.key) == "jax":
-            import jax
-
-            self.key, given = jax.random.split(self.key)
-            return given
-        self.calls += 1
-        entropy = [*np.atleast_1d(np.asarray(self.key)).ravel().tolist(), self.calls]
-        return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        out, embedding = told
+        if all(hasattr(out, field) for field in kind._fields):
+            return out, embedding
+    except (TypeError, ValueError, RuntimeError):
+        pass
+    raise InputError(f"{name}: it gives {lib.brief(told)}, but ({kind.__name__}({', '.join(kind._fields)}), embedding) is wanted")
 
 
 def _one_function(
     policy: int, root: RootFnOutput, recurrent_fn: Any, params: Any, rng_key: Any, invalid: Any, noise: Any, options: dict[str, Any]
 ) -> PolicyOutput:
-    search, keys = _Search(policy, root, 0, options), _Keys(rng_key)
+    lib.function("recurrent_fn", recurrent_fn)
+    search = _Search(policy, root, 0, options)
+    seeds = _seeds(rng_key, search.batch)
+    keys = _Keys(rng_key, seeds)
 
-    def play(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, following = recurrent_fn(params, keys.next(), search.kind.make(action.copy()), embedding)
-        return {
-            "reward": ("reward", out.reward, 0),
-            "discount": ("discount", out.discount, 0),
-            "prior_logits": ("prior_logits", out.prior_logits, search.actions),
-            "value": ("value", out.value, 0),
-        }, following
+    def play(action: Any, embedding: Any) -> tuple[_Written, Any]:
+        out, following = _told("recurrent_fn", recurrent_fn(params, keys.next(), action, embedding), RecurrentFnOutput)
+        return [
+            (_REWARD, "reward", out.reward, 0),
+            (_DISCOUNT, "discount", out.discount, 0),
+            (_LOGITS, "prior_logits", out.prior_logits, search.actions),
+            (_VALUE, "value", out.value, 0),
+        ], following
 
-    return search.run(search.callback(play), None, invalid, rng_key, noise)
+    return search.run(search.callback(play), None, invalid, seeds, noise)
 
 
 def muzero_policy(
@@ -521,23 +571,29 @@ def stochastic_muzero_policy(
     0 .. num_chance_outcomes-1 and afterstates to (ChanceRecurrentFnOutput, states); both embeddings have the form of the root's.
     """
     options = _pick(locals(), *_PUCT)
+    lib.function("decision_recurrent_fn", decision_recurrent_fn)
+    lib.function("chance_recurrent_fn", chance_recurrent_fn)
     outcomes = lib.integer("num_chance_outcomes", num_chance_outcomes, 1, 2**16)
-    search, keys = _Search(STOCHASTIC_MUZERO, root, outcomes, options), _Keys(rng_key)
+    search = _Search(STOCHASTIC_MUZERO, root, outcomes, options)
+    seeds = _seeds(rng_key, search.batch)
+    keys = _Keys(rng_key, seeds)
 
-    def decide(action: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, after = decision_recurrent_fn(params, keys.next(), search.kind.make(action.copy()), embedding)
-        return {
-            "prior_logits": ("chance_logits", out.chance_logits, outcomes),
-            "value": ("afterstate_value", out.afterstate_value, 0),
-        }, after
+    def decide(action: Any, embedding: Any) -> tuple[_Written, Any]:
+        told = decision_recurrent_fn(params, keys.next(), action, embedding)
+        out, after = _told("decision_recurrent_fn", told, DecisionRecurrentFnOutput)
+        return [
+            (_LOGITS, "chance_logits", out.chance_logits, outcomes),
+            (_VALUE, "afterstate_value", out.afterstate_value, 0),
+        ], after
 
-    def happen(outcome: NDArray[np.int32], embedding: Any) -> tuple[dict[str, Any], Any]:
-        out, state = chance_recurrent_fn(params, keys.next(), search.kind.make(outcome.copy()), embedding)
-        return {
-            "reward": ("reward", out.reward, 0),
-            "discount": ("discount", out.discount, 0),
-            "prior_logits": ("action_logits", out.action_logits, search.actions),
-            "value": ("value", out.value, 0),
-        }, state
+    def happen(outcome: Any, embedding: Any) -> tuple[_Written, Any]:
+        told = chance_recurrent_fn(params, keys.next(), outcome, embedding)
+        out, state = _told("chance_recurrent_fn", told, ChanceRecurrentFnOutput)
+        return [
+            (_REWARD, "reward", out.reward, 0),
+            (_DISCOUNT, "discount", out.discount, 0),
+            (_LOGITS, "action_logits", out.action_logits, search.actions),
+            (_VALUE, "value", out.value, 0),
+        ], state
 
-    return search.run(search.callback(happen), search.callback(decide), invalid_actions, rng_key, noise)
+    return search.run(search.callback(happen), search.callback(decide), invalid_actions, seeds, noise)

@@ -45,7 +45,7 @@ class _Training:
     """One call of cumind_train, on a thread of its own: Python sees no signal while the library works on this one."""
 
     def __init__(self, training: lib.Training, settings: dict[str, Any], asks: bool) -> None:
-        self._training, self._settings, self._asks = training, settings, asks
+        self._training, self._settings, self._asks = training, lib.texts(settings), asks
         self._told: queue.SimpleQueue[Iteration | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._result, self._status, self._message = lib.TrainResult(), 0, ""
@@ -59,8 +59,7 @@ class _Training:
         return self._answers.get() if self._asks else 0
 
     def _work(self) -> None:
-        words, count = lib.texts(self._settings)
-        self._status = lib.native.cumind_train(ctypes.byref(self._training), words, count, ctypes.byref(self._result))
+        self._status = lib.native.cumind_train(ctypes.byref(self._training), *self._settings, ctypes.byref(self._result))
         self._message = lib.native.cumind_error_message().decode()
         self._told.put(None)
 
@@ -121,23 +120,33 @@ def train(
     callback: is given an Iteration after every one, on this thread; what is true ends the run. progress: a line in terminals and
     notebooks. Ctrl-C, and what the callback raises, saves the run and comes out then; resume=... goes on with it.
     """
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback: {callback!r} is no function")
+    if callback is not None:
+        lib.function("callback", callback)
     lib.prefer_this_python()
-    if env is not None:
-        settings = {"env_name": _name_of(env, run), **settings}
     training = lib.Training(
-        configuration=None if config is None else lib.encode("config", json.dumps(config) if isinstance(config, dict) else config),
+        configuration=None if config is None else lib.encode("config", _text_of(config)),
         checkpoint=_number_of(checkpoint),
-        overwrite=bool(overwrite),
-        drop_damaged=bool(drop_damaged),
+        overwrite=lib.flag("overwrite", overwrite),
+        drop_damaged=lib.flag("drop_damaged", drop_damaged),
     )
     for name, path in (("run", run), ("resume", resume), ("init_from", init_from), ("replay_from", replay_from)):
         setattr(training, name, None if path is None else lib.encode(name, path))
-    with Progress(progress) as display:
+    if env is not None:
+        settings = {"env_name": _name_of(env, run), **settings}
+    with Progress(lib.flag("progress", progress)) as display:
         work = _Training(training, settings, callback is not None)
         raised = work.follow(display.show, callback)
     return _conclude(work, raised)
+
+
+def _text_of(config: Any) -> Any:
+    """A dictionary of sections as JSON; a name or a path as it is."""
+    if not isinstance(config, dict):
+        return config
+    try:
+        return json.dumps(config)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"config: {error}") from None
 
 
 def _number_of(checkpoint: str | int | None) -> int:
@@ -201,7 +210,7 @@ def make():
 def _file_of(env: Any, folder: str) -> str:
     """A file in Python that makes what the class or function makes, in a folder next to the run, which needs it again."""
     if not callable(env):
-        raise InputError(f"env: {env!r} is neither a name nor a class or function that makes an environment")
+        raise InputError(f"env: {lib.brief(env)} is neither a name nor a class or function that makes an environment")
     try:
         import cloudpickle  # type: ignore[import-untyped,unused-ignore]
     except ImportError:

@@ -85,6 +85,9 @@ static int chance_of(const cumind_agent *a) {
 }
 
 void cumind_agent_get_facts(const cumind_agent *a, cumind_agent_facts *out) {
+    if (!out) return;
+    *out = (cumind_agent_facts){0};
+    if (!a) return;
     const cm_run_facts *facts = &a->loaded.facts;
     *out = (cumind_agent_facts){.updates = facts->updates,
                                 .env_steps = facts->env_steps,
@@ -95,7 +98,7 @@ void cumind_agent_get_facts(const cumind_agent *a, cumind_agent_facts *out) {
                                 .needs_states = config_of(a)->rules != NULL};
 }
 
-void cumind_agent_get_spec(const cumind_agent *a, cumind_spec *out) { cm_api_spec(env_of(a), out); }
+void cumind_agent_get_spec(const cumind_agent *a, cumind_spec *out) { cm_api_spec(a ? env_of(a) : NULL, out); }
 
 static cm_status open_env_of(cumind_agent *a, int instances, uint64_t seed, cumind_env **out) {
     CM_TRY(cm_api_need(out, "out"));
@@ -190,10 +193,11 @@ static cm_status check_wanted(const cumind_agent *a, int n, const cumind_analysi
                    env_of(a)->spec.name, env_of(a)->spec.actions);
 }
 
-static cm_status check_observation(const float *observation, size_t size, int row) {
-    for (size_t i = 0; i < size; i++)
-        if (!isfinite(observation[i]))
-            return cm_fail(CM_ERR_INPUT, "observation: number %zu of row %d is not finite", i, row);
+/* n rows of an argument, each of `size` numbers. */
+static cm_status check_finite(const char *name, const float *rows, int n, size_t size) {
+    for (size_t i = 0; i < (size_t)n * size; i++)
+        if (!isfinite(rows[i]))
+            return cm_fail(CM_ERR_INPUT, "%s: number %zu of row %zu is not finite", name, i % size, i / size);
     return CM_OK;
 }
 
@@ -231,7 +235,7 @@ static cm_status analyse(cumind_agent *a, int n, const float *observation, const
                        "use cumind_agent_analyse_env",
                        spec->name);
     if (legal && !env_of(a)->def->legal) CM_TRY(check_needless(a, n, legal));
-    for (int row = 0; row < n; row++) CM_TRY(check_observation(observation + (size_t)row * size, size, row));
+    CM_TRY(check_finite("observation", observation, n, size));
     CM_TRY(need_planner(a, n));
     for (int first = 0; first < n; first += a->rows) {
         const int count = n - first < a->rows ? n - first : a->rows;
@@ -379,8 +383,7 @@ static cm_status initial(cumind_agent *a, const network_rows *rows) {
     const size_t size = (size_t)env_of(a)->spec.observation_size;
     CM_TRY(cm_api_need(rows->observation, "observation"));
     if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
-    for (int row = 0; row < rows->n; row++)
-        CM_TRY(check_observation(rows->observation + (size_t)row * size, size, row));
+    CM_TRY(check_finite("observation", rows->observation, rows->n, size));
     return for_each_part(a, rows, initial_part);
 }
 
@@ -417,6 +420,7 @@ static cm_status recurrent(cumind_agent *a, const network_rows *rows) {
     CM_TRY(cm_api_need(rows->action, "action"));
     if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
     CM_TRY(check_actions(a, rows->n, rows->action));
+    CM_TRY(check_finite("hidden", rows->hidden, rows->n, (size_t)cm_network_state_size(config_of(a)->network)));
     return for_each_part(a, rows, recurrent_part);
 }
 

@@ -89,6 +89,7 @@ cm_status cm_api_check_settings(const char *const *settings, int count) {
 
 cm_status cm_api_check_folder(const char *path, const char *name) {
     CM_TRY(cm_api_need(path, name));
+    if (path[0] == '\0') return cm_fail(CM_ERR_INPUT, "%s must not be empty: the folder of a run is wanted", name);
     return cm_file_exists(path) ? CM_OK : cm_fail(CM_ERR_IO, "%s: there is no such folder", path);
 }
 
@@ -132,6 +133,9 @@ void cm_api_end_opening(void) { pthread_mutex_unlock(&opening); }
 /* ---- specs ---- */
 
 void cm_api_spec(const cm_env *env, cumind_spec *out) {
+    if (!out) return;
+    *out = (cumind_spec){0};
+    if (!env) return;
     const cm_env_spec *s = &env->spec;
     *out = (cumind_spec){.observation_rank = s->rank,
                          .observation_shape = {s->shape[0], s->shape[1], s->shape[2]},

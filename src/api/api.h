@@ -51,7 +51,7 @@ static inline cm_status cm_api_need(const void *pointer, const char *name) {
 /* The user's settings, each not NULL. Errors: CM_ERR_INPUT. */
 cm_status cm_api_check_settings(const char *const *settings, int count) CM_MUST_USE;
 
-/* A folder that a caller names. Errors: CM_ERR_INPUT where it is NULL, CM_ERR_IO where there is none. */
+/* A folder that a caller names. Errors: CM_ERR_INPUT where it is NULL or "", CM_ERR_IO where there is none. */
 cm_status cm_api_check_folder(const char *path, const char *name) CM_MUST_USE;
 
 /* The finished configuration of these sources and settings. The caller destroys *config. Errors: those of
@@ -67,6 +67,7 @@ void cm_api_begin_logging(void);
 void cm_api_begin_opening(const char *name, const char *const *settings, int count);
 void cm_api_end_opening(void);
 
+/* Zeros where env is NULL; nothing where out is. */
 void cm_api_spec(const cm_env *env, cumind_spec *out);
 
 #ifdef __cplusplus

@@ -94,7 +94,7 @@ cm_status cm_api_make_env(const cm_env *env, int instances, uint64_t seed, cumin
     cumind_env *e;
     if (instances < 1) return cm_fail(CM_ERR_INPUT, "instances must be at least 1, got %d", instances);
     CM_TRY(cm_alloc(&e, 1, sizeof *e, "environments"));
-    cm_api_guard_begin(&e->guard, "the environments");
+    cm_api_guard_begin(&e->guard, "the batch of environments");
     e->env = *env;
     e->instances = instances;
     const cm_status status = build(e, seed);
@@ -133,11 +133,11 @@ void cumind_env_close(cumind_env *e) {
 
 /* ---- looking ---- */
 
-int cumind_env_instances(const cumind_env *e) { return e->instances; }
+int cumind_env_instances(const cumind_env *e) { return e ? e->instances : 0; }
 
-void cumind_env_get_spec(const cumind_env *e, cumind_spec *out) { cm_api_spec(&e->env, out); }
+void cumind_env_get_spec(const cumind_env *e, cumind_spec *out) { cm_api_spec(e ? &e->env : NULL, out); }
 
-cumind_env_arrays cumind_env_get_arrays(const cumind_env *e) { return e->arrays; }
+cumind_env_arrays cumind_env_get_arrays(const cumind_env *e) { return e ? e->arrays : (cumind_env_arrays){0}; }
 
 cm_status cm_api_check_instances(const cumind_env *e, int first, int count) {
     if (first >= 0 && count >= 1 && count <= e->instances - first) return CM_OK;

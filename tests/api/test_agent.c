@@ -254,6 +254,11 @@ START_TEST(what_an_agent_cannot_do_is_said) {
            "every action of CartPole-v1 is always legal, but row 0 rules out action 1");
     cumind_agent_close(pole);
     bad[5] = NAN;
+    expect(cumind_agent_recurrent_inference(game, 1, bad, action, NULL, NULL, NULL, NULL), CUMIND_ERR_INPUT,
+           "hidden: number 5 of row 0 is not finite");
+    expect(cumind_agent_recurrent_inference(game, 0, numbers, action, NULL, NULL, NULL, NULL), CUMIND_ERR_INPUT,
+           "n must be at least 1, got 0");
+    expect(cumind_agent_values(game, 0, numbers), CUMIND_ERR_INPUT, "tictactoe is no continuous task");
     expect(cumind_agent_analyse(game, 1, bad, NULL, &out), CUMIND_ERR_INPUT, "number 5 of row 0 is not finite");
     expect(cumind_agent_analyse(game, 0, numbers, NULL, &out), CUMIND_ERR_INPUT, "n must be at least 1, got 0");
     expect(cumind_agent_analyse(game, 1, NULL, NULL, &out), CUMIND_ERR_INPUT, "observation must not be NULL");

@@ -1,9 +1,6 @@
 """Agents in Python: what `cumind search` and `cumind eval` say is what they play."""
 
 import json
-import os
-import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -12,67 +9,46 @@ import gymnasium as gym
 import numpy as np
 
 import cumind
+import runs
 
-PROGRAM = os.path.abspath(os.environ.get("CUMIND", "build/cumind"))
-SHORT = {"env_steps": 512, "min_memory_steps": 128, "final_evaluation_episodes": 4, "hidden_dim": 32, "num_simulations": 8}
-RUNS = {
-    "game": {"env_name": "connect4", "policy": "gumbel_muzero"},
-    "rules": {"env_name": "tictactoe", "policy": "alphazero"},
-    "pole": {"env_name": "CartPole-v1"},
-    "swing": {"env_name": "Pendulum-v1", "max_steps": 40},
-}
+
+def positions(name, count):
+    """Of random games from the start of seed 0: moves as `cumind search` reads them, observations, masks."""
+    env, random = gym.make(f"cumind/{name}").unwrapped, np.random.default_rng(1)
+    games, seen, masks = [], [], []
+    while len(games) < count:
+        info = env.reset(seed=0)[1]
+        moves = []
+        for _ in range(random.integers(1, 12)):
+            moves.append(int(random.choice(np.flatnonzero(info["action_mask"]))))
+            observation, _, ended, cut, info = env.step(moves[-1])
+            if ended or cut:
+                break
+            games.append(",".join(map(str, moves)))
+            seen.append(observation)
+            masks.append(info["action_mask"])
+    return games[:count], np.array(seen[:count]), np.array(masks[:count])
 
 
 class Agents(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        os.environ["XDG_STATE_HOME"] = cls.folder.name
-        for run, keys in RUNS.items():
-            words = [word for key, value in {**SHORT, **keys}.items() for word in ("--set", f"{key}={value}")]
-            cls.program("train", "--quiet", "--config", "default", "--run", run, *words)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def program(cls, *words, **more):
-        done = subprocess.run([PROGRAM, *words], cwd=cls.folder.name, capture_output=True, text=True, **more)
-        if done.returncode:
-            raise AssertionError(done.stderr)
-        return done.stdout
-
     def load(self, run, **settings):
-        return cumind.load(os.path.join(self.folder.name, run), **settings)
+        return cumind.load(runs.path(run), **settings)
 
     def test_actions_are_those_of_cumind_search(self):
-        env, games, seen, masks = gym.make("cumind/connect4").unwrapped, [], [], []
-        random = np.random.default_rng(1)
-        while len(games) < 300:
-            observation, info = env.reset()
-            moves = []
-            for _ in range(random.integers(1, 12)):
-                move = int(random.choice(np.flatnonzero(info["action_mask"])))
-                observation, _, ended, cut, info = env.step(move)
-                moves.append(move)
-                if ended or cut:
-                    break
-                games.append(",".join(map(str, moves)))
-                seen.append(observation)
-                masks.append(info["action_mask"])
-        said = self.program("search", "--run", "game", "--positions", "-", "--json", input="\n".join(games) + "\n")
-        answers = [json.loads(line) for line in said.splitlines()]
-        with self.load("game", checkpoint="latest") as agent:
-            analysis = agent.analyse(np.array(seen), np.array(masks))
-            self.assertEqual(agent.act(np.array(seen), np.array(masks)).tolist(), [answer["action"] for answer in answers])
-            self.assertEqual(agent.act(seen[7], masks[7]), answers[7]["action"])
-            np.testing.assert_array_equal(analysis.visits, [answer["visits"] for answer in answers])
-            np.testing.assert_allclose(analysis.value, [answer["value"] for answer in answers], rtol=1e-6)
+        for run in ("game", "board", "pole"):
+            with self.subTest(run), self.load(run, checkpoint="latest") as agent:
+                games, seen, masks = positions(str(agent.spec), 1000)
+                said = runs.program("search", "--run", runs.path(run), "--checkpoint", "latest", "--positions", "-", "--json", input="\n".join(games) + "\n")
+                answers = [json.loads(line) for line in said.splitlines()]
+                analysis = agent.analyse(seen, masks)
+                self.assertEqual(agent.act(seen, masks).tolist(), [answer["action"] for answer in answers])
+                self.assertEqual(agent.act(seen[7], masks[7]), answers[7]["action"])
+                np.testing.assert_array_equal(analysis.visits, [answer["visits"] for answer in answers])
+                np.testing.assert_allclose(analysis.value, [answer["value"] for answer in answers], rtol=1e-6)
 
     def test_returns_are_those_of_cumind_eval(self):
         said = json.loads(
-            self.program("eval", "--run", "pole", "--episodes", "10", "--seed", "100", "--json", "--checkpoint", "latest")
+            runs.program("eval", "--run", runs.path("pole"), "--episodes", "10", "--seed", "100", "--json", "--checkpoint", "latest")
         )
         agent, env, returns = self.load("pole", checkpoint="latest"), gym.make("cumind/CartPole-v1"), []
         for seed in range(100, 110):
@@ -145,33 +121,6 @@ class Agents(unittest.TestCase):
             if turn == 20:
                 before = resident()
         self.assertLess(resident() - before, 16 << 20)  # an agent is some megabytes
-
-    def test_wrong_arguments_are_named(self):
-        agent, rules = self.load("pole"), self.load("rules")
-        good = np.zeros(4, np.float32)
-        for call, error, text in (
-            (lambda: cumind.load("/nowhere"), cumind.FileError, "/nowhere"),
-            (lambda: self.load("pole", checkpoint="newest"), cumind.InputError, 'checkpoint: "newest"'),
-            (lambda: self.load("pole", num_simulationz=3), cumind.InputError, "num_simulations"),
-            (lambda: agent.act(np.zeros(5)), cumind.InputError, r"observation: shape \(5,\)"),
-            (lambda: agent.act(np.zeros((0, 4))), cumind.InputError, "observation: shape"),
-            (lambda: agent.act(None), cumind.InputError, "observation: "),
-            (lambda: agent.act([[0, 0, 0, 0], [1]]), cumind.InputError, "observation: "),
-            (lambda: agent.recurrent_inference(3, 1), cumind.InputError, "hidden: shape"),
-            (lambda: self.load("pole", checkpoint=2**64 - 3), cumind.InputError, "checkpoint: 18446744073709551613"),
-            (lambda: self.load("pole", checkpoint=None), cumind.InputError, "checkpoint: None is no whole number"),
-            (lambda: agent.act(good * np.nan), cumind.InputError, "number 0 of row 0 is not finite"),
-            (lambda: agent.act(good, [1, 0]), cumind.InputError, "every action of CartPole-v1 is always legal, but row 0 rules out action 1"),
-            (lambda: agent.predict(good, deterministic=False), cumind.InputError, "deterministic"),
-            (lambda: agent.recurrent_inference(np.zeros(31), 0), cumind.InputError, "hidden: shape"),
-            (lambda: agent.recurrent_inference(np.zeros(32), 2), cumind.InputError, "action: 2 in row 0"),
-            (lambda: rules.act(np.zeros(rules.spec.shape)), cumind.InputError, "needs states, not observations"),
-        ):
-            with self.subTest(text), self.assertRaisesRegex(error, text):
-                call()
-        agent.close()
-        with self.assertRaisesRegex(cumind.StateError, "this agent is closed"):
-            agent.act(good)
 
 
 if __name__ == "__main__":

@@ -98,25 +98,6 @@ cumind.train("CartPole-v1", run={self.path("broken")!r}, config="default", callb
         self.assertTrue(run.settings["env_name"].startswith(self.path("environments/Walk_")))
         self.assertIn(run.agent().act([0.0]), (0, 1))
 
-    def test_wrong_arguments_are_named(self):
-        for call, kind, text in (
-            (lambda: self.train("a", "conect4"), cumind.InputError, "connect4"),
-            (lambda: self.train("a", num_simulation=3), cumind.InputError, '^num_simulation=3: unknown key "num_simulation"; did you mean'),
-            (lambda: self.train("a", num_simulations=0), cumind.InputError, "^num_simulations=0: must be"),
-            (lambda: self.train("a", config="conect4"), cumind.InputError, "^config conect4: there is no such recipe"),
-            (lambda: self.train("a", 3), cumind.InputError, "env: 3 is neither"),
-            (lambda: self.train("a", callback=3), cumind.InputError, "callback: 3 is no function"),
-            (lambda: self.train("a", checkpoint=3), cumind.InputError, "go together with resume"),
-            (lambda: self.train("a", resume=self.folder), cumind.InputError, "belong to new ones"),
-            (lambda: cumind.train(resume=self.path("none")), cumind.FileError, "none: there is no such folder"),
-            (lambda: cumind.load(self.path("none")), cumind.FileError, "none: there is no such folder"),
-            (lambda: cumind.Run(self.path("none")), cumind.FileError, "none: there is no such folder"),
-            (lambda: cumind.Run(self.folder), cumind.InputError, "not the folder of a run"),
-        ):
-            with self.subTest(text), self.assertRaisesRegex(kind, text):
-                call()
-        self.assertFalse(os.path.exists(self.path("a")))
-
 
 class Words(unittest.TestCase):
     def test_lines_of_the_library_name_arguments_of_python(self):
