@@ -102,6 +102,8 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self.num_envs = lib.integer("num_envs", num_envs, 1, 2**31 - 1)
         self.copy = lib.flag("copy", copy)
         self.batch = Batch(name, self.num_envs, seed_of(seed), **settings)
+        legal = self.batch.legal
+        self._mask = None if legal is None or self.batch.spec.action_size else legal.view(np.int8)
         self._every = np.ones(num_envs, np.bool_)  # info is of every environment
         self.single_observation_space = observation_space(self.batch)
         self.single_action_space = action_space(self.batch)
@@ -111,9 +113,8 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
     def _infos(self) -> dict[str, Any]:
         batch = self.batch
         infos: dict[str, Any] = {"to_play": batch.to_play.copy() if self.copy else batch.to_play, "_to_play": self._every}
-        if batch.legal is not None and not batch.spec.action_size:
-            mask = batch.legal.view(np.int8)
-            infos["action_mask"], infos["_action_mask"] = mask.copy() if self.copy else mask, self._every
+        if self._mask is not None:
+            infos["action_mask"], infos["_action_mask"] = self._mask.copy() if self.copy else self._mask, self._every
         return infos
 
     def reset(

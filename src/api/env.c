@@ -74,7 +74,10 @@ static cm_status describe(const char *name, const char *const *settings, int cou
 
 /* After every call that has written the arrays. */
 static void note_ended(cumind_env *e) {
-    for (int i = 0; i < e->instances; i++) e->ended[i] = e->arrays.terminated[i] | e->arrays.truncated[i];
+    const uint8_t *restrict terminated = e->arrays.terminated, *restrict truncated = e->arrays.truncated;
+    uint8_t *restrict ended = e->ended; /* else every byte might be a pointer of *e */
+    const int n = e->instances;
+    for (int i = 0; i < n; i++) ended[i] = terminated[i] | truncated[i];
 }
 
 static cm_status build(cumind_env *e, uint64_t seed) {
@@ -242,6 +245,8 @@ static cm_status step_all(cumind_env *e, const moves *given) {
     const int n = e->instances;
     const cm_env_rows rows = rows_of(e);
     if (!memchr(e->ended, 1, (size_t)n)) return step_range(e, 0, n, given);
+    if (cm_vector_env_has_lanes(e->vector))
+        return cm_vector_env_step_next(e->vector, 0, n, given->actions, given->values, &rows);
     CM_TRY(for_each_range(e, given, check_range));
     cm_vector_env_reset_ended(e->vector, 0, n, &rows);
     for (int i = 0; i < n; i++)

@@ -208,20 +208,29 @@ static void begin_next(cm_vector_env *vector, const int *instance, int count, co
     }
 }
 
+/* The numbers of at most CHUNK instances, of all or of those that have ended, into chosen[CHUNK + 1]; returns how many.
+ */
+static int choose(const cm_vector_env *vector, int first, int count, bool all, int *chosen) {
+    int n = 0;
+    for (int i = first; i < first + count; i++) { /* without a branch, which could not be predicted */
+        chosen[n] = i;
+        n += all | has_ended(vector, i);
+    }
+    return n;
+}
+
+static void begin_chosen(cm_vector_env *vector, const int *chosen, int count, const cm_env_rows *rows) {
+    for (int k = 0; k < count; k += CM_SEED_LANES)
+        begin_next(vector, chosen + k, count - k < CM_SEED_LANES ? count - k : CM_SEED_LANES, rows);
+}
+
 /* Starts episodes of a range, of all its instances or of those that have ended; returns how many. */
 static int begin_range(cm_vector_env *vector, int first, int count, bool all, const cm_env_rows *rows) {
-    int instance[CHUNK + 1] = {0}, begun = 0;
+    int chosen[CHUNK + 1] = {0}, begun = 0;
     for (int at = first; at < first + count; at += CHUNK) {
-        const int end = first + count - at < CHUNK ? first + count : at + CHUNK;
-        int chosen = 0;
-        for (int i = at; i < end; i++) { /* without a branch, which could not be predicted */
-            instance[chosen] = i;
-            chosen += all | has_ended(vector, i);
-        }
-        for (int k = 0; k < chosen; k += CM_SEED_LANES) {
-            begin_next(vector, instance + k, chosen - k < CM_SEED_LANES ? chosen - k : CM_SEED_LANES, rows);
-        }
-        begun += chosen;
+        const int n = choose(vector, at, first + count - at < CHUNK ? first + count - at : CHUNK, all, chosen);
+        begin_chosen(vector, chosen, n, rows);
+        begun += n;
     }
     return begun;
 }
@@ -289,9 +298,10 @@ cm_status cm_vector_env_check_step(const cm_vector_env *vector, int first, int c
     CM_TRY(check_range(vector, first, count, actions));
     if (actions) return CM_OK;
     if (size == 0) return cm_fail(CM_ERR_INPUT, "%s: its actions are discrete", vector->env.spec.name);
-    for (int i = first * size; i < (first + count) * size; i++)
+    for (size_t i = (size_t)first * (size_t)size; i < (size_t)(first + count) * (size_t)size; i++)
         if (isnan(values[i]))
-            return cm_fail(CM_ERR_INPUT, "%s: instance %d: the action is NaN", vector->env.spec.name, i / size);
+            return cm_fail(CM_ERR_INPUT, "%s: instance %zu: the action is NaN", vector->env.spec.name,
+                           i / (size_t)size);
     return CM_OK;
 }
 
@@ -400,17 +410,20 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
     return CM_OK;
 }
 
+/* step_chunk by actions[count] of a continuous task, too. */
+static void step_numbered(cm_vector_env *vector, int first, int count, const int32_t *actions,
+                          const cm_env_rows *rows) {
+    const int size = vector->env.spec.action_size;
+    float value[CHUNK * CM_ENV_MAX_NUMBERS];
+    for (int k = 0; size > 0 && k < count; k++) cm_env_action_values(&vector->env, actions[k], value + k * size);
+    step_chunk(vector, first, count, actions, size > 0 ? value : NULL, rows);
+}
+
 cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
                              const cm_env_rows *rows) {
-    const cm_env *env = &vector->env;
     CM_TRY(check_range(vector, first, count, actions));
-    for (int at = first; at < first + count; at += CHUNK) {
-        const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
-        const int size = env->spec.action_size;
-        float value[CHUNK * CM_ENV_MAX_NUMBERS];
-        for (int k = 0; size > 0 && k < some; k++) cm_env_action_values(env, actions[at + k], value + k * size);
-        step_chunk(vector, at, some, actions + at, size > 0 ? value : NULL, rows);
-    }
+    for (int at = first; at < first + count; at += CHUNK)
+        step_numbered(vector, at, first + count - at < CHUNK ? first + count - at : CHUNK, actions + at, rows);
     return check_rewards(vector, first, count, rows);
 }
 
@@ -423,6 +436,48 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
         step_chunk(vector, at, some, NULL, values + (size_t)at * (size_t)size, rows);
     }
     return CM_OK; /* numbers beyond the bounds may give such rewards */
+}
+
+/* ---- steps and resets in one pass ---- */
+
+bool cm_vector_env_has_lanes(const cm_vector_env *vector) { return vector->fields > 0; }
+
+/* Actions, or values, of instances that have ended may be anything. */
+static cm_status check_next(const cm_vector_env *vector, int first, int count, const int32_t *actions,
+                            const float *values) {
+    const unsigned limit = (unsigned)vector->env.spec.actions;
+    unsigned wrong = actions == NULL; /* values are looked at one by one */
+    for (int i = first; actions && i < first + count; i++)
+        wrong |= ((unsigned)actions[i] >= limit) & !has_ended(vector, i);
+    for (int i = first; wrong && i < first + count; i++)
+        if (!has_ended(vector, i)) CM_TRY(cm_vector_env_check_step(vector, i, 1, actions, values));
+    return CM_OK;
+}
+
+/* Those that have ended make a step, too, which costs less than to leave them out, and then begin. */
+static cm_status next_chunk(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
+                            const cm_env_rows *rows) {
+    int chosen[CHUNK + 1];
+    const int ended = choose(vector, first, count, false, chosen);
+    if (actions) {
+        int32_t known[CHUNK];
+        for (int k = 0; k < count; k++) known[k] = has_ended(vector, first + k) ? 0 : actions[first + k];
+        step_numbered(vector, first, count, known, rows);
+        CM_TRY(check_rewards(vector, first, count, rows));
+    } else {
+        step_chunk(vector, first, count, NULL, values + (size_t)first * (size_t)vector->env.spec.action_size, rows);
+    }
+    begin_chosen(vector, chosen, ended, rows);
+    for (int k = 0; rows->reward && k < ended; k++) rows->reward[chosen[k]] = 0.0f;
+    return CM_OK;
+}
+
+cm_status cm_vector_env_step_next(cm_vector_env *vector, int first, int count, const int32_t *actions,
+                                  const float *values, const cm_env_rows *rows) {
+    CM_TRY(check_next(vector, first, count, actions, values));
+    for (int at = first; at < first + count; at += CHUNK)
+        CM_TRY(next_chunk(vector, at, first + count - at < CHUNK ? first + count - at : CHUNK, actions, values, rows));
+    return CM_OK;
 }
 
 /* ---- checkpoints ---- */

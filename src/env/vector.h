@@ -63,6 +63,15 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
 cm_status cm_vector_env_check_step(const cm_vector_env *vector, int first, int count, const int32_t *actions,
                                    const float *values) CM_MUST_USE;
 
+/* Control tasks, which step in vector instructions. */
+bool cm_vector_env_has_lanes(const cm_vector_env *vector);
+
+/* One step of a range of such a task where those whose episode has ended begin their next one instead, with reward 0
+ * (Gymnasium's AutoresetMode.NEXT_STEP): in one pass. actions, or values where these are NULL, as above; those of
+ * instances that have ended are not looked at. Errors: those of a step; no instance has moved. */
+cm_status cm_vector_env_step_next(cm_vector_env *vector, int first, int count, const int32_t *actions,
+                                  const float *values, const cm_env_rows *rows) CM_MUST_USE;
+
 /* Fills the rows of a range from the present states (after load or copy): everything but reward. */
 void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 

@@ -281,6 +281,88 @@ START_TEST(a_step_after_the_end_is_an_error_until_the_reset) {
 }
 END_TEST
 
+/* The same step in two passes: first the episodes that begin, then the ranges between them. */
+static void step_by_ranges(cm_vector_env *vector, table *t, bool by_values) {
+    uint8_t ended[E];
+    for (int i = 0; i < E; i++) ended[i] = t->rows.terminated[i] | t->rows.truncated[i];
+    cm_vector_env_reset_ended(vector, 0, E, &t->rows);
+    for (int i = 0; i < E; i++) {
+        if (ended[i]) {
+            t->rows.reward[i] = 0.0f;
+        } else {
+            ck_assert_int_eq(by_values ? cm_vector_env_step_value(vector, i, 1, t->values, &t->rows)
+                                       : cm_vector_env_step(vector, i, 1, t->actions, &t->rows),
+                             CM_OK);
+        }
+    }
+}
+
+static void compare_tables(const cm_env_spec *spec, const table *a, const table *b) {
+    const size_t n = E, width = (size_t)spec->observation_size * sizeof(float);
+    ck_assert(memcmp(a->rows.observation, b->rows.observation, n * width) == 0);
+    ck_assert(memcmp(a->rows.legal, b->rows.legal, n * (size_t)spec->actions) == 0);
+    ck_assert(memcmp(a->rows.to_play, b->rows.to_play, n * sizeof(int32_t)) == 0);
+    ck_assert(memcmp(a->rows.reward, b->rows.reward, n * sizeof(float)) == 0);
+    ck_assert(memcmp(a->rows.terminated, b->rows.terminated, n) == 0);
+    ck_assert(memcmp(a->rows.truncated, b->rows.truncated, n) == 0);
+}
+
+static void compare_next(const cm_env *env, bool by_values) {
+    cm_vector_env *one, *two;
+    table a = make_table(&env->spec), b = make_table(&env->spec);
+    cm_rng rng = cm_rng_init(cm_key_make(5, CM_RNG_ACTION, 0), 0);
+    int begun = 0;
+    ck_assert_int_eq(cm_vector_env_create(env, E, 3, 0, &one), CM_OK);
+    ck_assert_int_eq(cm_vector_env_create(env, E, 3, 0, &two), CM_OK);
+    cm_vector_env_show(one, 0, E, &a.rows), cm_vector_env_show(two, 0, E, &b.rows);
+    for (int step = 0; step < 60; step++) {
+        for (int i = 0; i < E; i++) {
+            const bool over = a.rows.terminated[i] | a.rows.truncated[i];
+            a.actions[i] = over ? INT32_MIN : (int)cm_rng_below(&rng, (uint32_t)env->spec.actions);
+            a.values[i] = over ? NAN : 3.0f * cm_rng_uniform(&rng) - 1.5f;
+            begun += over;
+        }
+        memcpy(b.actions, a.actions, sizeof(int32_t) * E), memcpy(b.values, a.values, sizeof(float) * E);
+        ck_assert_int_eq(
+            cm_vector_env_step_next(one, 0, E, by_values ? NULL : a.actions, by_values ? a.values : NULL, &a.rows),
+            CM_OK);
+        step_by_ranges(two, &b, by_values);
+        compare_tables(&env->spec, &a, &b);
+    }
+    ck_assert_int_gt(begun, E / 2);
+    cm_vector_env_destroy(one), cm_vector_env_destroy(two);
+    free_table(&a), free_table(&b);
+}
+
+START_TEST(steps_and_resets_in_one_pass_are_those_in_two) {
+    static const char *const names[] = {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0",
+                                        "Pendulum-v1"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        cm_env_params params = cm_env_params_default();
+        cm_env env;
+        params.max_steps = 25;
+        ck_assert_int_eq(cm_env_open(&env, names[k], &params), CM_OK);
+        compare_next(&env, false);
+        if (env.spec.action_size > 0) compare_next(&env, true);
+    }
+}
+END_TEST
+
+START_TEST(a_step_in_one_pass_names_the_wrong_action_and_moves_none) {
+    cm_env env;
+    cm_vector_env *vector;
+    ck_assert_int_eq(cm_env_open(&env, "CartPole-v1", NULL), CM_OK);
+    table t = make_table(&env.spec);
+    ck_assert_int_eq(cm_vector_env_create(&env, E, 3, 0, &vector), CM_OK);
+    t.actions[290] = 2;
+    ck_assert_int_eq(cm_vector_env_step_next(vector, 0, E, t.actions, NULL, &t.rows), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "instance 290: action 2 is not in [0, 2)"));
+    for (int i = 0; i < E; i++) ck_assert_int_eq(cm_vector_env_steps(vector, i), 0);
+    cm_vector_env_destroy(vector);
+    free_table(&t);
+}
+END_TEST
+
 START_TEST(every_episode_starts_as_a_reset_with_its_own_seed) {
     cm_env env;
     cm_vector_env *vector;
@@ -344,6 +426,8 @@ int main(void) {
     tcase_add_test(tcase, bytes_of_another_vector_are_refused);
     tcase_add_test(tcase, a_wrong_action_names_its_instance_and_moves_none);
     tcase_add_test(tcase, a_step_after_the_end_is_an_error_until_the_reset);
+    tcase_add_test(tcase, steps_and_resets_in_one_pass_are_those_in_two);
+    tcase_add_test(tcase, a_step_in_one_pass_names_the_wrong_action_and_moves_none);
     tcase_add_test(tcase, every_episode_starts_as_a_reset_with_its_own_seed);
     tcase_add_test(tcase, episodes_depend_on_seed_and_global_instance_alone);
     tcase_add_test(tcase, the_benchmark_counts_steps_and_refuses_what_it_cannot_run);
