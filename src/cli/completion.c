@@ -1,79 +1,113 @@
-/* Completion for bash, made from the table of commands. */
+/* Completion for bash, zsh and fish. The scripts ask the program itself what may follow (cli/candidates.h), so that all
+ * three propose the same, and what is there now: runs and checkpoints, too. */
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/candidates.h"
 #include "cli/command.h"
-#include "cli/curves.h"
-#include "run/configuration.h"
 
-static void put_flags(const cm_command *command) {
-    for (const cm_flag *flag = command->flags; flag->name; flag++) printf(" %s", flag->name);
-    printf(" --help");
-}
+/* Bash completes what stands behind the last = or : of a word, if it breaks words there. */
+static const char bash[] =
+    "# bash completion of cumind; load it with:  source <(cumind completion bash)\n"
+    "_cumind() {\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} current found word breaks=${COMP_WORDBREAKS//[^=:]/} cut='' kind=''\n"
+    "    local -a typed=()\n"
+    "    read -a typed <<<\"$line\"\n"
+    "    [[ $line == *[[:space:]] ]] && typed+=('')\n"
+    "    current=${typed[${#typed[@]}-1]}\n"
+    "    [ -n \"$breaks\" ] && cut=${current%\"${current##*[$breaks]}\"}\n"
+    "    COMPREPLY=()\n"
+    "    while IFS= read -r found; do\n"
+    "        word=${found%%$'\\t'*}\n"
+    "        case $word in\n"
+    "            @files) kind=-f ;;\n"
+    "            @folders) kind=-d ;;\n"
+    "            *' '*) COMPREPLY+=(\"$(printf %q \"${word#\"$cut\"}\")\") ;;\n"
+    "            *) COMPREPLY+=(\"${word#\"$cut\"}\") ;;\n"
+    "        esac\n"
+    "    done < <(\"$1\" completion words -- \"${typed[@]:1}\" 2>/dev/null)\n"
+    "    if [ -n \"$kind\" ]; then\n"
+    "        compopt -o filenames 2>/dev/null\n"
+    "        while IFS= read -r found; do COMPREPLY+=(\"$found\"); done < <(compgen \"$kind\" -- \"$current\")\n"
+    "    elif [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=:] ]]; then\n"
+    "        compopt -o nospace 2>/dev/null\n"
+    "    fi\n"
+    "}\n"
+    "complete -F _cumind cumind\n";
 
-/* "a|b" as "a b". */
-static void put_words(const char *flag, const char *choices) {
-    printf("        %s) words=\"", flag);
-    for (const char *c = choices; *c; c++) putchar(*c == '|' ? ' ' : *c);
-    printf("\" ;;\n");
-}
+static const char zsh[] =
+    "#compdef cumind\n"
+    "# zsh completion of cumind; load it with:  source <(cumind completion zsh)\n"
+    "_cumind() {\n"
+    "    local found word help kind=''\n"
+    "    local -a ended shown open shown_open\n"
+    "    while IFS= read -r found; do\n"
+    "        word=${found%%$'\\t'*} help=${found#*$'\\t'}\n"
+    "        [[ $help == $word ]] && help=$word || help=\"${(r:28:)word} -- $help\"\n"
+    "        case $word in\n"
+    "            @files) kind=files ;;\n"
+    "            @folders) kind=folders ;;\n"
+    "            *[=:]) open+=(\"$word\") shown_open+=(\"$help\") ;;\n"
+    "            *) ended+=(\"$word\") shown+=(\"$help\") ;;\n"
+    "        esac\n"
+    "    done < <(\"${(Q)words[1]}\" completion words -- \"${(@Q)words[2,CURRENT]}\" 2>/dev/null)\n"
+    "    (( $#ended )) && compadd -l -d shown -a ended\n"
+    "    (( $#open )) && compadd -l -S '' -d shown_open -a open\n"
+    "    [[ $kind == files ]] && _files\n"
+    "    [[ $kind == folders ]] && _files -/\n"
+    "    return 0\n"
+    "}\n"
+    "if [[ ${funcstack[1]} == _cumind ]]; then _cumind \"$@\"; else compdef _cumind cumind; fi\n";
 
-/* The words of flags that stand for a key, or have a list of their own. */
-static cm_status put_choices(void) {
-    static const struct { const char *flag, *key; } keys[] = {{"--backend", "backend"}, {"--dtype", "model_dtype"}};
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    const cm_option *row;
-    CM_TRY(cm_configuration_create(&configuration, &config));
-    for (int i = 0; (row = cm_config_row(config, i)) != NULL; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            if (strcmp(row->key, keys[k].key) == 0) put_words(keys[k].flag, row->choices);
-    cm_config_destroy(config);
-    put_words("--over", CM_CURVES_OVER("|"));
-    return CM_OK;
-}
+static const char fish[] = "# fish completion of cumind; load it with:  cumind completion fish | source\n"
+                           "function __cumind_complete\n"
+                           "    set -l typed (commandline -opc)\n"
+                           "    set -l current (commandline -ct)\n"
+                           "    test (count $current) -eq 0; and set current ''\n"
+                           "    set -l program $typed[1]\n"
+                           "    set -e typed[1]\n"
+                           "    for found in ($program completion words -- $typed $current 2>/dev/null)\n"
+                           "        switch $found\n"
+                           "            case @files\n"
+                           "                __fish_complete_path \"$current\"\n"
+                           "            case @folders\n"
+                           "                __fish_complete_directories \"$current\" ''\n"
+                           "            case '*'\n"
+                           "                printf '%s\\n' $found\n"
+                           "        end\n"
+                           "    end\n"
+                           "end\n"
+                           "complete -c cumind -f -a '(__cumind_complete)'\n";
+
+static const struct { const char *shell, *script; } scripts[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
 static cm_status run_completion(cm_arguments *arguments) {
-    const char *shell = arguments->positional_count > 0 ? arguments->positional[0] : "bash";
-    if (strcmp(shell, "bash") != 0) {
-        return cm_fail(CM_ERR_INPUT, "completion: only bash is known, got \"%.40s\"", shell);
-    }
-    printf("# bash completion of cumind; load it with:  source <(cumind completion)\n"
-           "_cumind() {\n"
-           "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n"
-           "    if [ \"$COMP_CWORD\" -eq 1 ] || [ \"${COMP_WORDS[1]}\" = help ]; then\n"
-           "        words=\"");
-    for (int i = 0; cm_commands[i]; i++) printf("%s%s", i ? " " : "", cm_commands[i]->name);
-    printf("\"\n    else\n        case \"${COMP_WORDS[1]}\" in\n");
-    for (int i = 0; cm_commands[i]; i++) {
-        printf("            %s) words=\"", cm_commands[i]->name);
-        put_flags(cm_commands[i]);
-        printf("\" ;;\n");
-    }
-    printf("        esac\n    fi\n"
-           "    case \"$previous\" in\n");
-    CM_TRY(put_choices());
-    printf("        --policy) words=\"muzero gumbel_muzero\" ;;\n"
-           "        --include) words=\"random perfect mcts:\" ;;\n"
-           "        --opponent) [ \"${COMP_WORDS[1]}\" = eval ] && words=\"random perfect mcts: all\" ;;\n"
-           "        --run|--resume|--init-from|--replay-from) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-           "        --config|--case|--positions|--save-games|--svg|--write|--trace) COMPREPLY=($(compgen -f -- "
-           "\"$current\")); return ;;\n"
-           "    esac\n"
-           "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-           "}\n"
-           "complete -o default -F _cumind cumind\n");
-    return CM_OK;
+    const char *const *words = arguments->positional;
+    const char *name = arguments->positional_count > 0 ? words[0] : "bash";
+    if (strcmp(name, "words") == 0) return cm_candidates_print(words + 1, arguments->positional_count - 1);
+    if (arguments->positional_count > 1) return cm_argument_unexpected(arguments->command, words[1]);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (strcmp(name, scripts[i].shell) == 0) {
+            fputs(scripts[i].script, stdout);
+            return CM_OK;
+        }
+    return cm_fail(CM_ERR_INPUT, "completion: known are bash, zsh and fish, got \"%.40s\"", name);
 }
 
 static const cm_flag flags[] = {{NULL, NULL, NULL}};
 
 const cm_command cm_command_completion = {
     .name = "completion",
-    .about = "print the completion script for bash",
-    .positional = "[bash]",
-    .details = "",
+    .about = "print the completion script for bash, zsh or fish",
+    .positional = "[SHELL] [words -- WORD...]",
+    .details =
+        "Without SHELL that for bash. The scripts propose commands, flags and their values: keys of --set and "
+        "--explain, numbers of --metric, environments, recipes, runs and checkpoints. They ask `completion words "
+        "-- WORD...` for what may follow the words of a line, the last of which may be \"\": a line each, with "
+        "its meaning behind a tab; @files and @folders stand for what the shell finds.",
     .flags = flags,
-    .examples = "  source <(cumind completion)            # for this shell\n",
+    .examples = "  source <(cumind completion bash)       # for this bash\n"
+                "  source <(cumind completion zsh)        # for this zsh, after compinit\n"
+                "  cumind completion fish | source        # for this fish\n",
     .run = run_completion,
 };

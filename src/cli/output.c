@@ -54,9 +54,8 @@ cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *ru
     return load(arguments, run, configuration, config);
 }
 
-/* The folder that the configuration here keeps runs in. */
-static cm_status find_root(const cm_arguments *arguments, char root[CM_OPTION_TEXT]) {
-    const cm_arguments bare = {.command = arguments->command, .is_mute = true};
+cm_status cm_cli_run_root(const cm_command *command, char root[CM_OPTION_TEXT]) {
+    const cm_arguments bare = {.command = command, .is_mute = true};
     cm_configuration configuration;
     cm_config *config = NULL;
     CM_TRY(cm_cli_configuration(&bare, &configuration, &config));
@@ -69,7 +68,7 @@ static cm_status find_root(const cm_arguments *arguments, char root[CM_OPTION_TE
 cm_status cm_cli_default_run(cm_arguments *arguments) {
     char root[CM_OPTION_TEXT];
     if (cm_argument_is_set(arguments, "--run")) return CM_OK;
-    CM_TRY(find_root(arguments, root));
+    CM_TRY(cm_cli_run_root(arguments->command, root));
     CM_TRY(cm_run_directory_newest(root, arguments->run));
     if (arguments->run[0] == '\0') return CM_OK;
     cm_argument_set(arguments, "--run", arguments->run);

@@ -44,6 +44,9 @@ cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *
 cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
                                    cm_config **config) CM_MUST_USE;
 
+/* The folder that the configuration here keeps runs in. */
+cm_status cm_cli_run_root(const cm_command *command, char root[CM_OPTION_TEXT]) CM_MUST_USE;
+
 /* Without --run, gives it the newest run below the checkpoint_root_dir of the configuration here, if there is one, and
  * says so on stderr. */
 cm_status cm_cli_default_run(cm_arguments *arguments) CM_MUST_USE;

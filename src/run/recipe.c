@@ -39,6 +39,8 @@ const cm_recipe *cm_recipe_named(const char *name) {
     return NULL;
 }
 
+const cm_recipe *cm_recipe_at(int index) { return index >= 0 && index < RECIPES ? &recipes[index] : NULL; }
+
 /* "Acrobot-v1" -> "acrobot" */
 static const cm_recipe *without_version(const char *id) {
     char name[NAME];

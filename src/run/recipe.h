@@ -18,6 +18,9 @@ typedef struct cm_recipe {
 /* The recipe of exactly this name, in capitals or not; NULL if there is none. */
 const cm_recipe *cm_recipe_named(const char *name);
 
+/* Recipe number `index` (from 0), in the order of their names; NULL after the last. */
+const cm_recipe *cm_recipe_at(int index);
+
 /* Whether the registry has an environment of this name. */
 bool cm_recipe_is_environment(const char *name);
 

@@ -102,17 +102,6 @@ START_TEST(every_command_has_help_and_a_man_page) {
 }
 END_TEST
 
-START_TEST(completion_knows_every_command_and_their_flags) {
-    run("completion bash");
-    ck_assert_int_eq(result.status, 0);
-    for (int i = 0; i < COMMANDS; i++) ck_assert_ptr_nonnull(strstr(result.out, commands[i]));
-    ck_assert_ptr_nonnull(strstr(result.out, "--init-from"));
-    ck_assert_ptr_nonnull(strstr(result.out, "--backend) words=\"auto ref cpu cuda\""));
-    ck_assert_ptr_nonnull(strstr(result.out, "--over) words=\"env_steps updates episodes iteration seconds\""));
-    ck_assert_ptr_nonnull(strstr(result.out, "complete -o default -F _cumind cumind"));
-}
-END_TEST
-
 START_TEST(help_of_train_lists_every_key_that_may_change_on_resume) {
     cm_configuration configuration;
     cm_config *config;
@@ -219,7 +208,6 @@ static const struct usage_case {
     {"benchmark scaling --updates 0", "--updates: must be an integer in 1..2147483647, got \"0\""},
     {"search", "--case"},
     {"search --case nowhere.json", "nowhere.json"},
-    {"completion fish", "only bash"},
     {"help trian", "did you mean train?"},
     {"config --set env_name=hex25", "Environment.env_name: hex: the size must be in [2, 19], got 25"},
     {"config --set env_name=hex7 --set board_size=3 --write c.json", "hex7: the size is set to 3"},
@@ -523,7 +511,6 @@ int main(void) {
     tcase_add_loop_test(tests, flags_in_the_help_of_flags_are_the_commands_own, 0, COMMANDS);
     tcase_add_loop_test(tests, help_fits_a_narrow_terminal, 0, COMMANDS);
     tcase_add_test(tests, help_of_train_lists_every_key_that_may_change_on_resume);
-    tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
