@@ -138,6 +138,18 @@ soak-files: ## changes files of run folders with right checksums; a program with
 soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and checks each
 	@python3 scripts/soak_configurations $(BUILD)/cumind $(COUNT) '$(SEED)' $(FIRST)
 
+#: FILES=1000           configuration files that `make check-schema` changes; SEED=N: others
+FILES ?= 1000
+JSONSCHEMA := .venv-schema
+$(JSONSCHEMA)/ready:
+	python3 -m venv $(JSONSCHEMA)
+	$(JSONSCHEMA)/bin/pip install -q jsonschema
+	@touch $@
+
+check-schema: $(BUILD)/cumind $(JSONSCHEMA)/ready ## changes configuration files and compares what the JSON Schema refuses with what the program refuses
+	@$(JSONSCHEMA)/bin/python3 scripts/check_schema $(BUILD)/cumind $(FILES) $(SEED)
+.PHONY: check-schema
+
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
@@ -197,7 +209,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-wheel-aarch64 check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-wheel-aarch64 check-schema check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

@@ -6,6 +6,8 @@ NOTHING :=
 SPACE := $(NOTHING) $(NOTHING)
 INSTALLED = $(subst $(SPACE),\$(SPACE),$(DESTDIR)$(PREFIX))
 DIST := cumind-$(VERSION)
+# Where the shells look for completion, below share/.
+COMPLETIONS := bash:bash-completion/completions/cumind zsh:zsh/site-functions/_cumind fish:fish/vendor_completions.d/cumind.fish
 
 define PKG_CONFIG
 prefix=$(PREFIX)
@@ -28,8 +30,8 @@ $(BUILD)/cumind.pc: FORCE
 $(BUILD)/cumind-static.pc: FORCE
 	$(call stamp,$@,$(PKG_CONFIG_STATIC))
 
-docs: $(BUILD)/write_configuration $(BUILD)/man/cumind.1 ## writes configuration.json, docs/CONFIGURATION.md and the man pages from the program
-	@$< configuration.json docs/CONFIGURATION.md
+docs: $(BUILD)/write_configuration $(BUILD)/man/cumind.1 ## writes configuration.json, docs/CONFIGURATION.md, the schema and the man pages from the program
+	@$< configuration.json docs/CONFIGURATION.md docs/configuration.schema.json
 
 $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@mkdir -p $(@D)
@@ -51,11 +53,11 @@ install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 
 	install -D -m 644 include/cumind.h $(INSTALLED)/include/cumind.h
 	@for header in $(PUBLIC:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
-	@mkdir -p $(INSTALLED)/share/bash-completion/completions
-	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
+	@for script in $(COMPLETIONS); do file=$(INSTALLED)/share/$${script#*:}; mkdir -p "$${file%/*}" && \
+	    echo "$(BUILD)/cumind completion $${script%%:*} >$$file" && $(BUILD)/cumind completion $${script%%:*} >"$$file" || exit 1; done
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md CONTRIBUTING.md CHANGELOG.md configuration.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
-	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md docs/configuration.schema.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/design docs/design/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c docs/examples/*.py
@@ -70,7 +72,7 @@ uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/bin/cumind $(addprefix $(INSTALLED)/lib/,libcumind.a $(SONAME) libcumind.so pkgconfig/cumind.pc pkgconfig/cumind-static.pc)
 	rm -f $(INSTALLED)/include/cumind.h
 	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
-	rm -f $(INSTALLED)/share/bash-completion/completions/cumind
+	rm -f $(foreach script,$(COMPLETIONS),$(INSTALLED)/share/$(lastword $(subst :, ,$(script))))
 	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind $(INSTALLED)/lib/cumind
 
 dist: ## dist/cumind-VERSION.tar.gz of the committed sources

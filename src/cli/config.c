@@ -46,9 +46,22 @@ static cm_status act(const cm_arguments *arguments, const cm_config *config, con
     return path ? cm_config_save(config, path) : show(config);
 }
 
+/* Of all configurations, whatever stands in the one here. */
+static cm_status print_schema(void) {
+    cm_configuration configuration;
+    cm_config *config;
+    cm_json_writer *writer;
+    CM_TRY(cm_configuration_create(&configuration, &config));
+    cm_status status = cm_json_writer_create(1, &writer);
+    if (status == CM_OK) status = cm_cli_print(writer, cm_config_schema(config, writer));
+    cm_config_destroy(config);
+    return status;
+}
+
 static cm_status run(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config;
+    if (cm_argument_is_set(arguments, "--schema")) return print_schema();
     CM_TRY(cm_cli_resolve_name(arguments));
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     cm_status status = act(arguments, config, &configuration);
@@ -66,6 +79,7 @@ static const cm_flag flags[] = {
     {"--write", "FILE",
      "Write a file for new runs: all values but those of supports that are not given, which a run fits to its task."},
     {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
+    {"--schema", NULL, "Print the JSON Schema of configuration files, by which editors check and complete them."},
     CM_FLAGS_END};
 
 const cm_command cm_command_config = {

@@ -158,6 +158,12 @@ CM_PRINTF(3, 4) static void warn_place(reading *in, int line, const char *format
     cm_log(CM_WARNING, "%s:%d: %s", in->file, line, text);
 }
 
+static cm_config_entry *entry_of(const cm_config *config, const char *key) {
+    for (int i = 0; i < config->count; i++)
+        if (strcmp(config->entry[i].row->key, key) == 0) return &config->entry[i];
+    return NULL;
+}
+
 /* One key of a file. `section` is the one it stands in, NULL at the top level. */
 static cm_status read_member(reading *in, const cm_json *node, const char *section) {
     char origin[CM_ORIGIN_BYTES];
@@ -165,9 +171,7 @@ static cm_status read_member(reading *in, const cm_json *node, const char *secti
     const char *key = cm_json_key(node);
     int line = cm_json_line(node);
     snprintf(origin, sizeof origin, "%.*s:%d", CM_ORIGIN_BYTES - 16, in->file, line);
-    cm_config_entry *entry = NULL;
-    for (int i = 0; i < config->count; i++)
-        if (strcmp(config->entry[i].row->key, key) == 0) entry = &config->entry[i];
+    cm_config_entry *entry = entry_of(config, key);
     if (!entry) return cm_fail_in(fail_unknown(config, key), "%s", origin);
     const cm_option *row = entry->row;
     cm_value value;
@@ -184,9 +188,21 @@ static cm_status read_member(reading *in, const cm_json *node, const char *secti
     return CM_OK;
 }
 
+/* "$schema", by which editors find the schema of the file. */
+static cm_status read_schema(reading *in, const cm_json *node) {
+    const cm_option *row = &cm_config_schema_row;
+    cm_value value;
+    if (cm_value_from_json(row, node, &value) != CM_OK)
+        return cm_fail_in(CM_ERR_INPUT, "%s:%d: %s", in->file, cm_json_line(node), row->key);
+    memcpy(in->config->schema, value.text, sizeof value.text);
+    return CM_OK;
+}
+
 /* A section, or a key outside of any. */
 static cm_status read_section(reading *in, const cm_json *member) {
     const char *name = cm_json_key(member);
+    if (strcmp(name, cm_config_schema_row.key) == 0) return read_schema(in, member);
+    if (entry_of(in->config, name)) return read_member(in, member, NULL);
     const bool is_object = cm_json_type(member) == CM_JSON_OBJECT, is_known = cm_config_is_section(in->config, name);
     if (!is_object && is_known)
         return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", in->file, cm_json_line(member),

@@ -9,7 +9,8 @@
  *     --set MCTS.simulations=50: unknown key "simulations"; did you mean MCTS.num_simulations?
  *
  * Files are read as CuMind reads them: a key may stand in any section, or at the top level, and of two sections that
- * hold the same key the later one counts. Each of these is a warning in the log. */
+ * hold the same key the later one counts. Each of these is a warning in the log. "$schema" at the top is for editors.
+ */
 #ifndef CM_CONFIG_CONFIG_H
 #define CM_CONFIG_CONFIG_H
 
@@ -98,8 +99,8 @@ cm_status cm_config_fail(const cm_config *config, const char *key, const char *f
  * reading it back gives the same values. */
 cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) CM_MUST_USE;
 
-/* The same into a file for new runs: without the keys that a run fits to its task unless they are given
- * (CM_OPTION_FITTED), where they were not given. Errors: those of cm_file_write. */
+/* The same into a file for new runs: with the "$schema" of the file that was read, without the keys that a run fits to
+ * its task unless they are given (CM_OPTION_FITTED), where they were not given. Errors: those of cm_file_write. */
 cm_status cm_config_save(const cm_config *config, const char *path) CM_MUST_USE;
 
 /* Text about one key: meaning, type, range, default, value and its origin; about a section ("MCTS", in capitals or
@@ -109,6 +110,11 @@ cm_status cm_config_explain(const cm_config *config, const char *key, char **tex
 
 /* docs/CONFIGURATION.md: every key in a table per section. The caller frees *text. */
 cm_status cm_config_manual(const cm_config *config, char **text) CM_MUST_USE;
+
+/* A JSON Schema (2020-12) of the files that are read: it accepts what cm_config_parse does, but for a text, of which it
+ * counts the characters and not the bytes, and numbers beyond 2^53, which JSON itself does not keep. Errors:
+ * CM_ERR_MEMORY. */
+cm_status cm_config_schema(const cm_config *config, cm_json_writer *writer) CM_MUST_USE;
 
 /* A value that differs between two configurations of the same tables. */
 typedef struct cm_config_difference {

@@ -7,7 +7,7 @@
 #include "config/internal.h"
 #include "core/arena.h"
 
-static bool starts_section(const cm_config *config, int i) {
+bool cm_config_starts_section(const cm_config *config, int i) {
     return i == 0 || strcmp(config->entry[i - 1].row->section, config->entry[i].row->section) != 0;
 }
 
@@ -17,9 +17,10 @@ static cm_status check_text(const cm_json_writer *writer) {
 
 static cm_status write_rows(const cm_config *config, bool is_template, cm_json_writer *writer) {
     cm_json_begin_object(writer, NULL);
+    if (is_template && *config->schema) cm_json_put_string(writer, cm_config_schema_row.key, config->schema);
     for (int i = 0; i < config->count; i++) {
         const cm_config_entry *entry = &config->entry[i];
-        if (starts_section(config, i)) {
+        if (cm_config_starts_section(config, i)) {
             if (i > 0) cm_json_end_object(writer);
             cm_json_begin_object(writer, entry->row->section);
         }
@@ -110,7 +111,7 @@ static void print_keys(FILE *out, const cm_config *config, const char *name) {
     for (int i = 0; i < config->count; i++) {
         const cm_option *row = config->entry[i].row;
         if (strcasecmp(row->section, name) != 0) continue;
-        if (starts_section(config, i)) fprintf(out, "%s\n", row->section);
+        if (cm_config_starts_section(config, i)) fprintf(out, "%s\n", row->section);
         cm_value_range_text(row, range, sizeof range);
         member_text(row, config->entry[i].member, value);
         fprintf(out, "  %-27s %-12s %s\n", row->key, value, range);
@@ -167,7 +168,7 @@ static void print_section(FILE *out, const cm_config *config, int first) {
     char cell[600], usual[96], value[CM_OPTION_JSON];
     fprintf(out, "\n## %s\n\n| key | value | default | what it does |\n|---|---|---|---|\n",
             config->entry[first].row->section);
-    for (int i = first; i < config->count && (i == first || !starts_section(config, i)); i++) {
+    for (int i = first; i < config->count && (i == first || !cm_config_starts_section(config, i)); i++) {
         const cm_option *row = config->entry[i].row;
         snprintf(cell, sizeof cell, "`%s`%s", row->key, row->flags & CM_OPTION_RESUME ? " *" : "");
         print_cell(out, cell);
@@ -201,23 +202,30 @@ cm_status cm_config_manual(const cm_config *config, char **text) {
     FILE *out;
     size_t size;
     CM_TRY(begin_text(text, &size, &out));
-    fputs("# Configuration\n\n"
-          "This page is generated from the option rows of the program (`make docs`); do not edit it.\n\n"
-          "A value comes from, in this order: a flag of its own (`--seed 3`), `--set Section.key=value`, the file or "
-          "the recipe (`--config`), the default. The file is JSON, one object per section; CuMind's "
-          "`configuration.json` is accepted as it is. `cumind config` prints the effective configuration, `cumind "
-          "config --explain KEY` one key with the origin of its value.\n\n"
-          "Recipes are the files of `configs/`, tuned for one environment each. They are part of the program and are "
-          "found by name from any folder: `--config catch`; what has a / in it or .json behind it is a file. Without "
-          "`--config`, an environment that the command line names (`cumind train catch`, `--set env_name=catch`) is "
-          "trained with its recipe, and where it has none, or no environment is named, `configuration.json` here is "
-          "read if there is one. Sizes of one game share a recipe: go13 takes that of go5. `--config default` takes "
-          "nothing but the defaults. A run keeps all its values in its config.json, so --resume asks for no recipe.\n\n"
-          "Keys marked * may change when a run is resumed; the others are fixed for a run. A number far from what is "
-          "usual is taken, with a warning.\n",
-          out);
+    fputs(
+        "# Configuration\n\n"
+        "This page is generated from the option rows of the program (`make docs`); do not edit it.\n\n"
+        "A value comes from, in this order: a flag of its own (`--seed 3`), `--set Section.key=value`, the file or "
+        "the recipe (`--config`), the default. The file is JSON, one object per section; CuMind's "
+        "`configuration.json` is accepted as it is. `cumind config` prints the effective configuration, `cumind "
+        "config --explain KEY` one key with the origin of its value.\n\n"
+        "Recipes are the files of `configs/`, tuned for one environment each. They are part of the program and are "
+        "found by name from any folder: `--config catch`; what has a / in it or .json behind it is a file. Without "
+        "`--config`, an environment that the command line names (`cumind train catch`, `--set env_name=catch`) is "
+        "trained with its recipe, and where it has none, or no environment is named, `configuration.json` here is "
+        "read if there is one. Sizes of one game share a recipe: go13 takes that of go5. `--config default` takes "
+        "nothing but the defaults. A run keeps all its values in its config.json, so --resume asks for no recipe.\n\n"
+        "Keys marked * may change when a run is resumed; the others are fixed for a run. A number far from what is "
+        "usual is taken, with a warning.\n\n"
+        "Editors check and complete such files by `configuration.schema.json` next to this page (`cumind config "
+        "--schema` prints it; JSON Schema 2020-12). VS Code takes it from the first line of a file, `\"$schema\": "
+        "\"./configuration.schema.json\",`, or for all files from `json.schemas` of its settings: "
+        "`[{\"fileMatch\": [\"configuration.json\", \"configs/*.json\"], \"url\": "
+        "\"./docs/configuration.schema.json\"}]`. The schema knows types, ranges and keys; what concerns several keys "
+        "at once, and bytes of a text, the program alone checks.\n",
+        out);
     for (int i = 0; i < config->count; i++)
-        if (starts_section(config, i)) print_section(out, config, i);
+        if (cm_config_starts_section(config, i)) print_section(out, config, i);
     print_groups(out, config);
     return finish_text(out, text);
 }

@@ -158,6 +158,61 @@ START_TEST(what_was_written_reads_back_to_the_same_bytes) {
 }
 END_TEST
 
+/* Editors find the schema of a file by it; it is no value. */
+START_TEST(schema_of_a_file_is_kept_where_one_is_written) {
+    char path[CM_TEST_PATH], *text;
+    size_t size;
+    ck_assert_int_eq(parse("{\"$schema\": \"./s.json\", \"Search\": {\"simulations\": 1e2}}"), CM_OK);
+    ck_assert_int_eq(options.search.simulations, 100);
+    ck_assert_str_eq(warnings, "");
+    cm_test_file_make(path);
+    ck_assert_int_eq(cm_config_save(config, path), CM_OK);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    ck_assert_int_eq(strncmp(text, "{\n  \"$schema\": \"./s.json\",\n  \"Search\": {", 40), 0);
+    free(text);
+    cm_json_writer *writer;
+    ck_assert_int_eq(cm_json_writer_create(2, &writer), CM_OK);
+    ck_assert_int_eq(cm_config_write(config, writer), CM_OK);
+    ck_assert_ptr_null(strstr(cm_json_writer_text(writer, NULL), "$schema"));
+    cm_json_writer_destroy(writer);
+    assert_refused(parse("{\n\"$schema\": 1}"), "f.json:2: $schema: must be a text of at most 255 bytes, got 1");
+    assert_refused(parse("{\"Search\": {\"$schema\": \"s.json\"}}"),
+                   "f.json:1: unknown key \"$schema\"; cumind config --manual lists all");
+}
+END_TEST
+
+/* Of a few rows the whole of it: what scripts/check_schema compares with what is read. */
+START_TEST(schema_has_types_ranges_words_defaults_and_no_other_key) {
+    static const char *const parts[] = {
+        "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\"",
+        "\"simulations\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 65536, \"description\": \"Simulations "
+        "per "
+        "move.\", \"default\": 8}",
+        "\"weight\": {\"type\": \"number\", \"minimum\": 0.0, \"maximum\": 10.0, ",
+        "\"policy\": {\"enum\": [\"puct\", \"gumbel\"], \"description\": \"How it selects.\", \"default\": \"puct\"}",
+        "\"bound\": {\"type\": [\"number\", \"null\"], \"minimum\": -5.0, \"maximum\": 5.0, \"description\": \"A "
+        "bound.\", "
+        "\"default\": null}",
+        "\"deep\": {\"type\": \"boolean\", ",
+        "\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 255, ",
+        "\"shape\": {\"type\": \"array\", \"maxItems\": 4, \"items\": {\"type\": \"integer\", \"minimum\": 1, "
+        "\"maximum\": "
+        "1000}, ",
+        "\"Search\": {\"$ref\": \"#/$defs/a section\", \"properties\": {\"simulations\": {",
+        "\"^worlds$\": {\"$ref\": \"#/$defs/worlds\"}}, \"additionalProperties\": false}",
+        "\"^worlds$\": {\"$ref\": \"#/$defs/worlds\", \"deprecationMessage\": \"worlds belongs in \\\"The "
+        "world\\\".\"}",
+    };
+    cm_json_writer *writer;
+    ck_assert_int_eq(cm_json_writer_create(0, &writer), CM_OK);
+    ck_assert_int_eq(cm_config_schema(config, writer), CM_OK);
+    const char *text = cm_json_writer_text(writer, NULL);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ck_assert_msg(strstr(text, parts[i]) != NULL, "%s\nin %s", parts[i], text);
+    cm_json_writer_destroy(writer);
+}
+END_TEST
+
 START_TEST(wrong_values_are_refused_with_place_key_and_range) {
     static const struct {
         const char *text, *message;
@@ -197,6 +252,7 @@ START_TEST(wrong_values_are_refused_with_place_key_and_range) {
          "f.json:2: unknown key \"simulation\"; did you mean Search.simulations?"},
         {"{\"wieght\": 3}", "f.json:1: unknown key \"wieght\"; did you mean Search.weight?"},
         {"{\"zzzz\": 3}", "f.json:1: unknown key \"zzzz\"; cumind config --manual lists all"},
+        {"{\"weight\": {}}", "f.json:1: Search.weight: must be a number in 0..10, got an object"},
         {"{\n\"Search\": 3}", "f.json:2: section \"Search\" must be an object, {...}"},
         {"[1]", "f.json:1: a configuration is an object of sections, {\"MCTS\": {...}, ...}"},
         {"{\"Search\": {\"deep\": true, \"deep\": true}}", "f.json:1: the key \"deep\" stands twice in one object"},
@@ -464,6 +520,8 @@ int main(void) {
     tcase_add_test(c, file_sets_every_type_and_remembers_its_lines);
     tcase_add_test(c, what_was_written_reads_back_to_the_same_bytes);
     tcase_add_test(c, wrong_values_are_refused_with_place_key_and_range);
+    tcase_add_test(c, schema_of_a_file_is_kept_where_one_is_written);
+    tcase_add_test(c, schema_has_types_ranges_words_defaults_and_no_other_key);
     tcase_add_test(c, leniencies_of_the_original_are_kept_with_a_warning_each);
     tcase_add_test(c, of_many_warnings_the_first_are_shown_and_the_rest_counted);
     tcase_add_test(c, flag_beats_set_beats_file_beats_default_in_any_order);
