@@ -107,20 +107,19 @@ static void put_reference(const char *name, cm_json_writer *json) {
     cm_json_put_string(json, "$ref", text);
 }
 
-/* "patternProperties", since editors propose what stands in "properties" alone. `warns`: a key does not belong here. */
+/* Of all keys, wherever they stand. Editors do not propose them: those of a section are proposed in it. `warns`: a key
+ * does not belong here. */
 static void put_all_keys(const cm_config *config, bool warns, cm_json_writer *json) {
     char text[256];
-    cm_json_begin_object(json, "patternProperties");
     for (int i = 0; i < config->count; i++) {
         const cm_option *row = config->entry[i].row;
-        snprintf(text, sizeof text, "^%s$", row->key);
-        cm_json_begin_object(json, text);
+        cm_json_begin_object(json, row->key);
         put_reference(row->key, json);
+        cm_json_put_bool(json, "doNotSuggest", true);
         snprintf(text, sizeof text, "%s belongs in \"%s\".", row->key, row->section);
         if (warns) cm_json_put_string(json, "deprecationMessage", text);
         cm_json_end_object(json);
     }
-    cm_json_end_object(json);
 }
 
 /* The members of $defs: every key, and what an object may hold, whatever its name. */
@@ -129,7 +128,9 @@ static void put_definitions(const cm_config *config, cm_json_writer *json) {
     for (int i = 0; i < config->count; i++) put_key(config->entry[i].row, json);
     cm_json_begin_object(json, "a section");
     cm_json_put_string(json, "type", "object");
+    cm_json_begin_object(json, "properties");
     put_all_keys(config, false, json);
+    cm_json_end_object(json);
     cm_json_put_bool(json, "additionalProperties", false);
     cm_json_end_object(json);
     cm_json_end_object(json);
@@ -167,8 +168,8 @@ static void put_root(const cm_config *config, cm_json_writer *json) {
     cm_json_begin_object(json, "properties");
     put_key(&cm_config_schema_row, json);
     put_sections(config, json);
-    cm_json_end_object(json);
     put_all_keys(config, true, json);
+    cm_json_end_object(json);
     cm_json_begin_object(json, "additionalProperties");
     put_reference("a section", json);
     cm_json_put_string(json, "deprecationMessage", "No section has this name.");

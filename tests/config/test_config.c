@@ -199,8 +199,9 @@ START_TEST(schema_has_types_ranges_words_defaults_and_no_other_key) {
         "\"maximum\": "
         "1000}, ",
         "\"Search\": {\"$ref\": \"#/$defs/a section\", \"properties\": {\"simulations\": {",
-        "\"^worlds$\": {\"$ref\": \"#/$defs/worlds\"}}, \"additionalProperties\": false}",
-        "\"^worlds$\": {\"$ref\": \"#/$defs/worlds\", \"deprecationMessage\": \"worlds belongs in \\\"The "
+        "\"worlds\": {\"$ref\": \"#/$defs/worlds\", \"doNotSuggest\": true}}, \"additionalProperties\": false}",
+        "\"worlds\": {\"$ref\": \"#/$defs/worlds\", \"doNotSuggest\": true, \"deprecationMessage\": \"worlds belongs "
+        "in \\\"The "
         "world\\\".\"}",
     };
     cm_json_writer *writer;
