@@ -67,6 +67,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 
 $(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/serve.py
 $(BUILD)/src/run/recipe.o: $(wildcard configs/*.json)
+$(BUILD)/src/cli/picture.o: src/cli/plot_page.js
 
 $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
 	$(call say,AR,$@)
@@ -169,8 +170,8 @@ SIMULATIONS_OBJ := $(CUDA_OPS_OBJ) $(BUILD)/src/agent/cuda/simulations.o $(BUILD
 $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 
 # Plots are of the program, not of the library.
-PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,curve curve_plot interval_plot svg)
-$(addprefix $(BUILD)/tests/,cli/test_curve cli/test_interval_plot run/test_display): $(PLOT_OBJ)
+PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,axis curve curve_plot interval_plot picture plot_layout plot_svg svg)
+$(addprefix $(BUILD)/tests/,cli/test_axis cli/test_curve cli/test_interval_plot cli/test_plot_svg run/test_display): $(PLOT_OBJ)
 
 tests: $(TEST_BIN) ## builds every test
 

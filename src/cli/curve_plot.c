@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/svg.h"
 #include "core/arena.h"
 #include "core/printable.h"
 #include "core/text.h"
@@ -41,6 +40,7 @@ static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
     for (int s = 0; s < plot->count; s++) {
         const cm_plot_series *series = &plot->series[s];
         for (int i = 0; i < series->n; i++) {
+            if (!isfinite(series->y[i])) continue;
             widen(x, series->x[i]);
             widen(y, series->low ? series->low[i] : series->y[i]);
             widen(y, series->low ? series->high[i] : series->y[i]);
@@ -56,7 +56,7 @@ static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
 
 /* ---- text ---- */
 
-enum { BAND = 16 }; /* a cell holds 0: blank, 1 + series: its line or point, BAND + series: its band */
+enum { BAND = 32 }; /* a cell holds 0: blank, 1 + series: its line or point, BAND + series: its band */
 
 typedef struct canvas {
     int columns, rows;
@@ -97,8 +97,9 @@ static void put_series(canvas *c, const cm_plot_series *s, int index) {
     const int steps = c->columns + c->rows;
     for (int i = 0; i < s->n; i++) {
         const unsigned char mark = (unsigned char)(1 + index);
+        if (!isfinite(s->y[i])) continue;
         *cell_of(c, row_of(c, s->y[i]), column_of(c, s->x[i])) = mark;
-        for (int k = 1; i > 0 && !s->dots && k < steps; k++) {
+        for (int k = 1; i > 0 && !s->dots && isfinite(s->y[i - 1]) && k < steps; k++) {
             const double t = (double)k / steps;
             *cell_of(c, row_of(c, s->y[i - 1] + t * (s->y[i] - s->y[i - 1])),
                      column_of(c, s->x[i - 1] + t * (s->x[i] - s->x[i - 1]))) = mark;
@@ -106,19 +107,24 @@ static void put_series(canvas *c, const cm_plot_series *s, int index) {
     }
 }
 
+enum { MARKS = 8 }; /* the series after them are letters */
+
 static const char *mark_text(int series, bool dots, bool utf8) {
-    static const char *const unicode[2][CM_PLOT_SERIES] = {
+    static const char *const unicode[2][MARKS] = {
         {"\u2022", "\u25aa", "\u25b4", "\u25c6", "\u25e6", "\u25ab", "\u25b5", "\u25c7"},
         {"\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25cb", "\u25a1", "\u25b3", "\u25c7"}};
-    static const char *const plain[2][CM_PLOT_SERIES] = {{".", ",", "'", "~", ";", "^", "*", "="},
-                                                         {"o", "x", "+", "#", "@", "%", "&", "$"}};
+    static const char *const plain[2][MARKS] = {{".", ",", "'", "~", ";", "^", "*", "="},
+                                                {"o", "x", "+", "#", "@", "%", "&", "$"}};
+    static const char *const letters[CM_PLOT_SERIES - MARKS] = {"a", "b", "c", "d", "e", "f",
+                                                                "g", "h", "i", "j", "k", "l"};
+    if (series >= MARKS) return letters[series - MARKS];
     return utf8 ? unicode[dots][series] : plain[dots][series];
 }
 
 /* A mark in the colour of its series. */
 static void put_mark(const char *mark, int series, const cm_plot_style *style, FILE *out) {
-    static const char *const colours[CM_PLOT_SERIES] = {"34", "31", "32", "33", "35", "36", "91", "90"};
-    if (style->colour) fprintf(out, "\033[%sm%s\033[0m", colours[series], mark);
+    static const char *const colours[MARKS] = {"34", "31", "32", "33", "35", "36", "91", "90"};
+    if (style->colour) fprintf(out, "\033[%sm%s\033[0m", colours[series % MARKS], mark);
     if (!style->colour) fputs(mark, out);
 }
 
@@ -194,86 +200,4 @@ cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **o
     }
     free(c.cell);
     return *out ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a plot");
-}
-
-/* ---- SVG ---- */
-
-enum { WIDTH = 720, HEIGHT = 420, LEFT = 64, RIGHT = 20, TOP = 40, BOTTOM = 56, TICKS = 5 };
-
-typedef struct frame {
-    range x, y;
-} frame;
-
-static double at_x(const frame *f, double x) {
-    return LEFT + (x - f->x.low) / (f->x.high - f->x.low) * (WIDTH - LEFT - RIGHT);
-}
-static double at_y(const frame *f, double y) {
-    return TOP + (f->y.high - y) / (f->y.high - f->y.low) * (HEIGHT - TOP - BOTTOM);
-}
-
-static void svg_axes(const cm_plot *plot, const frame *f, cm_svg *svg) {
-    const double dx = cm_svg_tick(f->x.low, f->x.high, TICKS), dy = cm_svg_tick(f->y.low, f->y.high, TICKS);
-    char label[16];
-    for (double k = ceil(f->y.low / dy); k * dy <= f->y.high; k++) {
-        cm_svg_grid(svg, LEFT, at_y(f, k * dy), WIDTH - RIGHT, at_y(f, k * dy));
-        cm_format_count(k * dy + 0.0, label); /* 0, not -0 */
-        cm_svg_text(svg, LEFT - 8, at_y(f, k * dy) + 4, "end", label);
-    }
-    for (double k = ceil(f->x.low / dx); k * dx <= f->x.high; k++) {
-        cm_format_count(k * dx + 0.0, label);
-        cm_svg_text(svg, at_x(f, k * dx), HEIGHT - BOTTOM + 18, "middle", label);
-    }
-    cm_svg_text(svg, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 18, "middle", plot->x_label);
-    cm_svg_text(svg, LEFT - 8, TOP - 14, "start", plot->y_label);
-    cm_svg_text(svg, WIDTH / 2.0, 20, "middle", plot->title);
-}
-
-static const char *const colours[CM_PLOT_SERIES] = {"#1f6feb", "#d1242f", "#1a7f37", "#9a6700",
-                                                    "#8250df", "#0a7ea4", "#bc4c00", "#57606a"};
-
-static void svg_band(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
-    fprintf(svg->out, "<polygon fill=\"%s\" fill-opacity=\"0.15\" points=\"", colours[index]);
-    for (int i = 0; i < s->n; i++) fprintf(svg->out, "%.1f,%.1f ", at_x(f, s->x[i]), at_y(f, s->high[i]));
-    for (int i = s->n - 1; i >= 0; i--) fprintf(svg->out, "%.1f,%.1f ", at_x(f, s->x[i]), at_y(f, s->low[i]));
-    fputs("\"/>\n", svg->out);
-}
-
-static void svg_series(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
-    const char *colour = colours[index];
-    const bool dots = s->dots || s->n == 1; /* a line through one point is not seen */
-    if (!dots) fprintf(svg->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
-    for (int i = 0; i < s->n; i++) {
-        const double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
-        if (dots) {
-            fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y, colour);
-        } else {
-            fprintf(svg->out, "%.1f,%.1f ", x, y);
-        }
-    }
-    if (!dots) fputs("\"/>\n", svg->out);
-}
-
-/* In front of all lines, on a ground of its own. */
-static void svg_legend(const cm_plot_series *s, int index, cm_svg *svg) {
-    const char *colour = colours[index];
-    const double at = LEFT + 12, line = TOP + 8 + 18 * index;
-    const int width = 24 + 7 * cm_text_line_width(s->label);
-    fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"18\" fill=\"#fff\" fill-opacity=\"0.8\"/>\n",
-            at - 4, line - 7, width);
-    fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line, colour);
-    cm_svg_text(svg, at + 18, line + 6, "start", s->label);
-}
-
-cm_status cm_plot_svg(const cm_plot *plot, const char *path) {
-    frame f;
-    cm_svg svg;
-    CM_TRY(find_ranges(plot, &f.x, &f.y));
-    CM_TRY(cm_svg_begin(&svg, WIDTH, HEIGHT));
-    svg_axes(plot, &f, &svg);
-    for (int s = 0; s < plot->count; s++) {
-        if (plot->series[s].low) svg_band(&plot->series[s], &f, s, &svg);
-    }
-    for (int s = 0; s < plot->count; s++) svg_series(&plot->series[s], &f, s, &svg);
-    for (int s = 0; s < plot->count; s++) svg_legend(&plot->series[s], s, &svg);
-    return cm_svg_end(&svg, path);
 }

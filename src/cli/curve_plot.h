@@ -1,4 +1,4 @@
-/* Curves over a common axis: in the terminal as text, and as an SVG picture. */
+/* Curves over a common axis, and their picture in characters; cli/plot_svg.h draws them. */
 #ifndef CM_CLI_CURVE_PLOT_H
 #define CM_CLI_CURVE_PLOT_H
 
@@ -6,13 +6,19 @@
 
 typedef struct cm_plot_series {
     const char *label;
-    const double *x, *y;      /* [n], x ascending, all finite */
+    const double *x, *y;      /* [n], x ascending, finite; y that is not finite breaks the line */
     int n;                    /* 0: only its label is shown */
     bool dots;                /* points of their own, else a line */
-    const double *low, *high; /* [n] a band around the line; NULL: none */
+    const double *low, *high; /* [n] a band around the line, finite; NULL: none */
+    const int *runs_at;       /* [n] of how many runs a point is the mean; NULL: of all */
+    int runs;                 /* of how many at most */
+    int colour;               /* 0 .. CM_PLOT_SERIES - 1 */
 } cm_plot_series;
 
-enum { CM_PLOT_SERIES = 8 }; /* as many as can be told apart */
+enum { CM_PLOT_SERIES = 20, CM_PLOT_PANELS = CM_PLOT_SERIES };
+
+/* What a picture says of a thin line. */
+#define CM_PLOT_FEWER "thin: fewer runs"
 
 typedef struct cm_plot {
     const char *title, *x_label, *y_label;
@@ -28,7 +34,4 @@ typedef struct cm_plot_style {
 
 /* A picture in characters in *out (freed by the caller with free()). Errors: CM_ERR_INPUT if no series has a point. */
 cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **out) CM_MUST_USE;
-
-/* An SVG file of 720 x 420 units. */
-cm_status cm_plot_svg(const cm_plot *plot, const char *path) CM_MUST_USE;
 #endif

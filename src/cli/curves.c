@@ -115,6 +115,9 @@ static void name_curve(const request *asked, const char *folder, const cm_metric
     const bool says_folder = asked->folder_count > 1, says_number = !says_folder || asked->metric_count > 1;
     char suffix[32] = "";
     if (runs > 1) snprintf(suffix, sizeof suffix, ", %d runs", runs);
+    out->number[out->count] = y->name;
+    snprintf(out->folder[out->count], CM_CURVES_LABEL, "%s%s", says_folder ? cm_format_end(folder, MOST_NAME) : "",
+             says_folder ? suffix : "");
     snprintf(out->label[out->count], CM_CURVES_LABEL, "%s%s%s%s", says_folder ? cm_format_end(folder, MOST_NAME) : "",
              says_folder && says_number ? " " : "", says_number ? y->name : "", suffix);
 }
@@ -164,7 +167,9 @@ static void drop(cm_curves *curves, int i) {
     for (; i < curves->count; i++) {
         curves->curve[i] = curves->curve[i + 1];
         curves->dots[i] = curves->dots[i + 1];
+        curves->number[i] = curves->number[i + 1];
         memcpy(curves->label[i], curves->label[i + 1], CM_CURVES_LABEL);
+        memcpy(curves->folder[i], curves->folder[i + 1], CM_CURVES_LABEL);
     }
 }
 
@@ -234,6 +239,7 @@ cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) {
     request asked;
     *out = (cm_curves){.count = 0};
     CM_TRY(read_request(arguments, &asked));
+    out->is_one = asked.metric_count == 0;
     CM_TRY(add_curves(&asked, out));
     if (!cm_argument_is_set(arguments, "--over") && stands_still(out)) {
         clear(out);

@@ -14,7 +14,10 @@ enum { CM_CURVES_LABEL = 128 };
 typedef struct cm_curves {
     cm_curve curve[CM_PLOT_SERIES]; /* owned */
     char label[CM_PLOT_SERIES][CM_CURVES_LABEL];
-    bool dots[CM_PLOT_SERIES]; /* points of their own rather than a line */
+    char folder[CM_PLOT_SERIES][CM_CURVES_LABEL]; /* the label without the number; "": of one folder */
+    const char *number[CM_PLOT_SERIES];           /* that it shows, of cm_metrics_fields */
+    bool dots[CM_PLOT_SERIES];                    /* points of their own rather than a line */
+    bool is_one; /* the numbers belong together, as returns do: on one pair of axes whatever their sizes */
     int count;
     const char *title, *x_label, *y_label; /* borrowed from the arguments */
 } cm_curves;

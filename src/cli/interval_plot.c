@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/axis.h"
 #include "cli/svg.h"
 #include "core/printable.h"
 #include "run/progress.h"
@@ -88,32 +89,56 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
 
 /* ---- SVG ---- */
 
-enum { WIDTH = 720, LEFT = 190, RIGHT = 30, TOP = 48, ROW = 26, BOTTOM = 52, TICKS = 6 };
+enum { WIDTH = 720, RIGHT = 30, TOP = 48, ROW = 26, BOTTOM = 52, GAP = 12, MOST_LABEL = 240 /* units */ };
 
-static double at_x(range r, double value) { return LEFT + (value - r.low) / (r.high - r.low) * (WIDTH - LEFT - RIGHT); }
+typedef struct frame {
+    double left;
+    cm_axis x;
+} frame;
 
-static void svg_row(const cm_interval_plot *plot, int i, range r, cm_svg *svg) {
-    const cm_interval_row *row = &plot->rows[i];
-    double y = TOP + ROW * (i + 0.5);
-    cm_svg_text(svg, LEFT - 12, y + 4, "end", cm_format_end(row->label, CM_INTERVAL_LABEL));
-    fprintf(svg->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#1f6feb\" stroke-width=\"2\"/>\n",
-            at_x(r, row->value - row->half), y, at_x(r, row->value + row->half), y);
-    fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#1f6feb\"/>\n", at_x(r, row->value), y);
+static double at_x(const frame *f, double value) {
+    return f->left + cm_axis_share(&f->x, value) * (WIDTH - f->left - RIGHT);
 }
 
-cm_status cm_interval_plot_svg(const cm_interval_plot *plot, const char *path) {
+static frame frame_of(const cm_interval_plot *plot) {
     const range r = range_of(plot);
-    const double tick = cm_svg_tick(r.low, r.high, TICKS), bottom = TOP + ROW * plot->count;
-    cm_svg svg;
-    CM_TRY(cm_svg_begin(&svg, WIDTH, TOP + ROW * plot->count + BOTTOM));
-    cm_svg_text(&svg, WIDTH / 2.0, 24, "middle", plot->title);
-    for (int k = (int)ceil(r.low / tick); k * tick <= r.high; k++) {
-        char label[24];
-        snprintf(label, sizeof label, "%g", k * tick);
-        cm_svg_grid(&svg, at_x(r, k * tick), TOP, at_x(r, k * tick), bottom);
-        cm_svg_text(&svg, at_x(r, k * tick), bottom + 18, "middle", label);
+    frame f = {.left = 0.0};
+    for (int i = 0; i < plot->count; i++) f.left = fmax(f.left, cm_svg_text_width(plot->rows[i].label));
+    f.left = fmin(f.left, MOST_LABEL) + 2 * GAP;
+    cm_axis_make(r.low, r.high, 0.03, 8, &f.x);
+    return f;
+}
+
+static void svg_row(const cm_interval_plot *plot, int i, const frame *f, cm_svg *svg) {
+    const cm_interval_row *row = &plot->rows[i];
+    const double y = TOP + ROW * (i + 0.5);
+    char label[256];
+    cm_svg_text_fit(row->label, MOST_LABEL, label, sizeof label);
+    cm_svg_text(svg, f->left - GAP, y + 4, "end", label);
+    fprintf(svg->out, "<path class=\"line l0\" d=\"M%.1f,%.1fH%.1f\"/>\n", at_x(f, row->value - row->half), y,
+            at_x(f, row->value + row->half));
+    fprintf(svg->out, "<circle class=\"f0\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", at_x(f, row->value), y);
+}
+
+static void svg_axis(const cm_interval_plot *plot, const frame *f, double bottom, cm_svg *svg) {
+    char label[CM_AXIS_LABEL];
+    for (int i = 0; i < f->x.ticks; i++) {
+        const double x = at_x(f, cm_axis_tick(&f->x, i));
+        cm_axis_label(&f->x, i, label);
+        cm_svg_grid(svg, x, TOP, x, bottom);
+        cm_svg_text(svg, x, bottom + 18, "middle", label);
     }
-    cm_svg_text(&svg, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 38, "middle", plot->x_label);
-    for (int i = 0; i < plot->count; i++) svg_row(plot, i, r, &svg);
-    return cm_svg_end(&svg, path);
+    cm_svg_text(svg, (f->left + WIDTH - RIGHT) / 2.0, bottom + 38, "middle", plot->x_label);
+    if (*f->x.note) cm_svg_text(svg, WIDTH - RIGHT, bottom + 38, "end", f->x.note);
+}
+
+cm_status cm_interval_plot_svg(const cm_interval_plot *plot, char **out) {
+    const frame f = frame_of(plot);
+    const double bottom = TOP + ROW * plot->count;
+    cm_svg svg;
+    CM_TRY(cm_svg_begin(&svg, WIDTH, bottom + BOTTOM, CM_THEME_AUTO));
+    cm_svg_text(&svg, WIDTH / 2.0, 24, "middle", plot->title);
+    svg_axis(plot, &f, bottom, &svg);
+    for (int i = 0; i < plot->count; i++) svg_row(plot, i, &f, &svg);
+    return cm_svg_end(&svg, out);
 }

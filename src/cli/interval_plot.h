@@ -22,6 +22,6 @@ enum { CM_INTERVAL_LABEL = 24 };
  * Errors: CM_ERR_MEMORY. */
 cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool utf8, char **out) CM_MUST_USE;
 
-/* An SVG file, 720 units wide. Errors: CM_ERR_IO, CM_ERR_MEMORY. */
-cm_status cm_interval_plot_svg(const cm_interval_plot *plot, const char *path) CM_MUST_USE;
+/* An SVG picture, 720 units wide, in *svg (freed by the caller with free()). Errors: CM_ERR_MEMORY. */
+cm_status cm_interval_plot_svg(const cm_interval_plot *plot, char **svg) CM_MUST_USE;
 #endif

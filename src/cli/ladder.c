@@ -8,6 +8,7 @@
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/interval_plot.h"
+#include "cli/picture.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -206,12 +207,21 @@ static cm_status print_text(const report *r, const cm_view *view, const cm_inter
     return CM_OK;
 }
 
+static cm_status write_pictures(const cm_arguments *arguments, const cm_interval_plot *plot) {
+    const char *path = cm_argument(arguments, "--svg"), *png = cm_argument(arguments, "--png");
+    char *svg = NULL;
+    CM_TRY(cm_interval_plot_svg(plot, &svg));
+    cm_status status = path ? cm_picture_write_svg(svg, path) : CM_OK;
+    if (status == CM_OK && png) status = cm_picture_write_png(svg, png);
+    free(svg);
+    return status;
+}
+
 static cm_status conclude(const cm_arguments *arguments, const report *r) {
-    const char *svg = cm_argument(arguments, "--svg");
     cm_interval_row *rows = NULL;
     cm_interval_plot plot;
     CM_TRY(plot_of(r, &rows, &plot));
-    cm_status status = svg ? cm_interval_plot_svg(&plot, svg) : CM_OK;
+    cm_status status = write_pictures(arguments, &plot);
     if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
         status = print_json(r);
     } else if (status == CM_OK) {
@@ -283,6 +293,7 @@ static cm_status run_ladder(cm_arguments *arguments) {
     int64_t threads = 0;
     CM_TRY(cm_argument_int(arguments, "--threads", 0, 1024, &threads));
     CM_TRY(cm_contest_try_file("--svg", cm_argument(arguments, "--svg")));
+    CM_TRY(cm_contest_try_file("--png", cm_argument(arguments, "--png")));
     cm_interrupt_ends("ladder");
     cm_status status = enter_all(arguments, &list);
     if (status == CM_OK) status = cm_session_pool((int)threads, &pool);
@@ -298,6 +309,7 @@ static const cm_flag flags[] = {
     CM_FLAG_SIMULATIONS,
     {"--seed", "S", "Of openings and of players that draw; 0."},
     {"--svg", "FILE", "Also write the plot as a picture."},
+    {"--png", "FILE", "Also write it as PNG, by rsvg-convert (Debian: librsvg2-bin)."},
     {"--set", "KEY=VALUE", "Set one key on top of every run's configuration; may be repeated."},
     CM_FLAGS_MACHINE,
     CM_FLAG_JSON,

@@ -3,13 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/curve_plot.h"
-#include "cli/curves.h"
 #include "cli/output.h"
+#include "cli/picture.h"
+#include "cli/plot_panels.h"
+#include "cli/plot_svg.h"
 #include "cli/view.h"
+#include "core/arena.h"
 #include "core/printable.h"
 
-enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of the curves */
+enum {
+    ROWS = 20,
+    LOW_ROWS = 12 /* of several */,
+    LEAST_TERMINAL = 30,
+    MOST_COLUMNS = 160
+}; /* 30: the names of the curves */
 
 /* The width of the terminal, as far as a plot gains from it. */
 static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns) {
@@ -19,33 +26,53 @@ static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns)
     return cm_argument_int(arguments, "--columns", CM_VIEW_LEAST, 400, columns);
 }
 
-static cm_status draw_text(cm_arguments *arguments, const cm_plot *plot) {
+/* One picture below the other. */
+static cm_status draw_text(cm_arguments *arguments, const cm_panels *panels) {
     const cm_view view = cm_view_of_stdout(arguments);
-    char *text = NULL;
-    int64_t columns = 0, rows = ROWS;
+    int64_t columns = 0, rows = panels->count > 1 ? LOW_ROWS : ROWS;
     CM_TRY(choose_columns(arguments, &columns));
     CM_TRY(cm_argument_int(arguments, "--rows", 6, 200, &rows));
     const cm_plot_style style = {(int)columns, (int)rows, view.utf8, view.colour};
-    CM_TRY(cm_plot_text(plot, &style, &text));
-    fputs(text, stdout);
-    free(text);
+    for (int p = 0; p < panels->count; p++) {
+        cm_plot plot = panels->plots[p];
+        char *text = NULL;
+        if (panels->count > 1 && *plot.y_label) plot.title = plot.y_label;
+        CM_TRY(cm_plot_text(&plot, &style, &text));
+        fputs(text, stdout);
+        free(text);
+    }
+    return CM_OK;
+}
+
+/* ---- files ---- */
+
+static cm_status write_picture(const char *path, const cm_figure *figure, cm_theme theme,
+                               cm_status (*write)(const char *svg, const char *path)) {
+    char *svg = NULL;
+    if (!path) return CM_OK;
+    CM_TRY(cm_plot_svg(figure, theme, &svg));
+    cm_status status = write(svg, path);
+    free(svg);
+    CM_TRY(status);
+    printf("written to %s\n", CM_PRINTABLE(path));
     return CM_OK;
 }
 
 static cm_status draw(cm_arguments *arguments, const cm_curves *curves) {
-    const char *svg = cm_argument(arguments, "--svg");
-    cm_plot_series series[CM_PLOT_SERIES];
-    for (int i = 0; i < curves->count; i++) {
-        const cm_curve *c = &curves->curve[i];
-        const bool is_mean = c->runs > 1;
-        series[i] = (cm_plot_series){
-            curves->label[i], c->x, c->y, c->n, curves->dots[i], is_mean ? c->low : NULL, is_mean ? c->high : NULL};
-    }
-    const cm_plot plot = {curves->title, curves->x_label, curves->y_label, series, curves->count};
-    if (!svg) return draw_text(arguments, &plot);
-    CM_TRY(cm_plot_svg(&plot, svg));
-    printf("written to %s\n", CM_PRINTABLE(svg));
-    return CM_OK;
+    const char *svg = cm_argument(arguments, "--svg"), *png = cm_argument(arguments, "--png"),
+               *html = cm_argument(arguments, "--html");
+    int theme = CM_THEME_AUTO;
+    cm_panels *panels;
+    CM_TRY(cm_argument_choice(arguments, "--theme", CM_THEME_WORDS, &theme));
+    CM_TRY(cm_alloc(&panels, 1, sizeof *panels, "a plot"));
+    cm_panels_make(curves, panels);
+    const cm_figure figure = {curves->title, panels->plots, panels->count};
+    cm_status status = svg || png || html ? CM_OK : draw_text(arguments, panels);
+    if (status == CM_OK) status = write_picture(svg, &figure, (cm_theme)theme, cm_picture_write_svg);
+    if (status == CM_OK) status = write_picture(png, &figure, (cm_theme)theme, cm_picture_write_png);
+    if (status == CM_OK) status = write_picture(html, &figure, (cm_theme)theme, cm_picture_write_page);
+    free(panels);
+    return status;
 }
 
 /* ---- the table ---- */
@@ -90,11 +117,12 @@ static cm_status print_table(cm_arguments *arguments, const cm_curves *curves) {
 }
 
 static cm_status run_plot(cm_arguments *arguments) {
+    static const char *const pictures[] = {"--svg", "--png", "--html"};
     const bool is_table = cm_argument_is_set(arguments, "--table");
     cm_curves curves;
-    if (is_table && cm_argument_is_set(arguments, "--svg")) {
-        return cm_fail(CM_ERR_INPUT, "plot: --table and --svg are two outputs; give one of them");
-    }
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        if (is_table && cm_argument_is_set(arguments, pictures[i]))
+            return cm_fail(CM_ERR_INPUT, "plot: --table and %s are two outputs; give one of them", pictures[i]);
     cm_status status = cm_curves_collect(arguments, &curves);
     if (status == CM_OK) status = is_table ? print_table(arguments, &curves) : draw(arguments, &curves);
     cm_curves_free(&curves);
@@ -113,6 +141,10 @@ static const cm_flag flags[] = {
     {"--metric", "KEY", "A number of metrics.jsonl, such as value_loss, in place of the returns; may be repeated."},
     {"--over", "KEY", "What goes to the right: " CM_CURVES_OVER(", ") "; updates where a run is offline."},
     {"--svg", "FILE", "Write a picture instead of drawing in the terminal."},
+    {"--png", "FILE", "Write it as PNG, 1440 pixels wide, by rsvg-convert (Debian: librsvg2-bin)."},
+    {"--html", "FILE",
+     "Write a page that zooms: drag over a part, turn the wheel, click twice for all. It needs no network."},
+    {"--theme", "NAME", "Colours of pictures: auto, which follows the reader's, light or dark; of PNG auto is light."},
     {"--table", NULL, "Print the numbers as a table in Markdown."},
     {"--columns", "N", "Width in characters; that of the terminal."},
     {"--rows", "N", "Height in lines, 20; of a table the most rows, all."},
@@ -127,7 +159,8 @@ const cm_command cm_command_plot = {
         "Of one run the returns of self-play and of greedy evaluations. Of several the evaluations of each, or the "
         "returns of self-play where one has none; the loss where there are no returns. A folder that holds several "
         "runs, say of several seeds, is their mean, with the range from the lowest to the highest. Between its points "
-        "a run counts as a straight line, behind its end not at all: a table says then of how many the mean is.",
+        "a run counts as a straight line, behind its end not at all: a table says then of how many the mean is, and a "
+        "picture draws it as a thin line. Numbers of different size have axes of their own.",
     .list = list_metrics,
     .flags = flags,
     .examples = "  cumind plot                                   # the newest run\n"

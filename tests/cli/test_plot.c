@@ -99,12 +99,58 @@ START_TEST(pictures_name_their_curves) {
     expect_output("plot runs/a runs/b --svg curves.svg", "written to curves.svg\n");
     cm_program_file(cm_test_folder, "curves.svg", svg, sizeof svg);
     ck_assert_ptr_nonnull(strstr(svg, "runs/a, 2 runs"));
-    ck_assert_ptr_nonnull(strstr(svg, "<polygon"));
-    ck_assert_ptr_null(strstr(strstr(svg, "<polygon") + 1, "<polygon")); /* one run has no range */
+    ck_assert_ptr_nonnull(strstr(svg, "class=\"band"));
+    ck_assert_ptr_null(strstr(strstr(svg, "class=\"band") + 1, "class=\"band")); /* one run has no range */
+    ck_assert_ptr_nonnull(strstr(svg, "thin: fewer runs")); /* one of the two has ended at 200 steps */
     cm_program_run(cm_test_folder, "plot runs/b runs/a --columns 40 --rows 8", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_int_eq(strncmp(result.out, "eval_return\n", 12), 0);
     ck_assert_ptr_nonnull(strstr(result.out, " runs/a, 2 runs\n"));
+}
+END_TEST
+
+static int count_of(const char *text, const char *part) {
+    int count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++) count++;
+    return count;
+}
+
+START_TEST(numbers_of_different_size_have_axes_of_their_own) {
+    static const struct {
+        const char *arguments;
+        int panels, keys;
+    } cases[] = {
+        {"plot runs/b --metric mean_return --svg c.svg", 1, 0},
+        {"plot runs/b --metric mean_return --metric value_loss --svg c.svg", 2, 0},
+        {"plot runs/b runs/a/1 --metric mean_return --metric value_loss --svg c.svg", 2, 1},
+        {"plot runs/a/1 --metric value_loss --metric mean_return --metric eval_return --svg c.svg", 3, 0},
+        {"plot runs/a --metric mean_return --metric eval_return --svg c.svg", 2, 2},
+        {"plot runs/b --svg c.svg", 1, 1}, /* returns belong together */
+    };
+    static char svg[1 << 16];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_output(cases[i].arguments, "written to c.svg\n");
+        cm_program_file(cm_test_folder, "c.svg", svg, sizeof svg);
+        ck_assert_msg(count_of(svg, "<g class=\"panel\"") == cases[i].panels, "%s", cases[i].arguments);
+        ck_assert_msg(count_of(svg, "<g class=\"key\"") == cases[i].keys, "%s", cases[i].arguments);
+    }
+    cm_program_run(cm_test_folder, "plot runs/b --metric mean_return --metric value_loss --columns 60", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_int_eq(count_of(result.out, "env steps"), 2);
+    ck_assert_int_eq(strncmp(result.out, "mean_return\n", 12), 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "\nvalue_loss\n"));
+}
+END_TEST
+
+START_TEST(several_files_are_written_at_once) {
+    static char page[1 << 16], svg[1 << 16];
+    expect_output("plot runs/b --html c.html --svg d.svg --theme dark", "written to d.svg\nwritten to c.html\n");
+    cm_program_file(cm_test_folder, "c.html", page, sizeof page);
+    cm_program_file(cm_test_folder, "d.svg", svg, sizeof svg);
+    ck_assert_ptr_nonnull(strstr(page, svg));
+    ck_assert_ptr_nonnull(strstr(svg, ".paper{fill:#0d1117}"));
+    cm_program_run(cm_test_folder, "plot runs/b --svg /nowhere/x.svg", &result);
+    ck_assert_int_ne(result.status, 0);
 }
 END_TEST
 
@@ -133,7 +179,10 @@ START_TEST(what_cannot_be_shown_is_said) {
     expect_refusal("plot runs/b new --metric mean_return --metric value_loss", "plot: new has no value_loss yet");
     expect_refusal("plot runs/b --over eval_return", "--over: must be one of env_steps|updates|");
     expect_refusal("plot runs/b --table --svg x.svg", "plot: --table and --svg are two outputs; give one of them");
-    expect_refusal("plot new new new new new new new new new", "plot: at most 8 curves at a time");
+    expect_refusal("plot runs/b --table --html x.html", "plot: --table and --html are two outputs; give one of them");
+    expect_refusal("plot runs/b --svg x.svg --theme grey", "--theme: must be one of auto|light|dark, got \"grey\"");
+    expect_refusal("plot new new new new new new new new new new new new new new new new new new new new new",
+                   "plot: at most 20 curves at a time");
 }
 END_TEST
 
@@ -156,6 +205,8 @@ int main(void) {
     tcase_add_test(tests, any_number_is_shown_over_any_measure_of_progress);
     tcase_add_test(tests, returns_of_self_play_are_compared_where_a_run_has_no_evaluation);
     tcase_add_test(tests, pictures_name_their_curves);
+    tcase_add_test(tests, numbers_of_different_size_have_axes_of_their_own);
+    tcase_add_test(tests, several_files_are_written_at_once);
     tcase_add_test(tests, help_lists_every_number);
     tcase_add_test(tests, what_cannot_be_shown_is_said);
     tcase_add_test(tests, axes_of_one_evaluation_have_labels_of_their_own);

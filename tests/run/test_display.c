@@ -254,7 +254,7 @@ START_TEST(quiet_output_is_empty) {
 END_TEST
 
 static const double xs[3] = {0, 100, 300}, ys[3] = {0, 10, 30};
-static const cm_plot_series series[1] = {{"return", xs, ys, 3, true, NULL, NULL}};
+static const cm_plot_series series[1] = {{.label = "return", .x = xs, .y = ys, .n = 3, .dots = true}};
 static const cm_plot picture = {"a <b> & c", "steps", "return", series, 1};
 
 START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
@@ -272,8 +272,8 @@ START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
 END_TEST
 
 START_TEST(plot_legend_takes_the_lines_it_needs) {
-    const cm_plot_series two[2] = {{"self-play, last 32 episodes", xs, ys, 3, false, NULL, NULL},
-                                   {"evaluation", xs, ys, 3, true, NULL, NULL}};
+    const cm_plot_series two[2] = {{.label = "self-play, last 32 episodes", .x = xs, .y = ys, .n = 3},
+                                   {.label = "evaluation", .x = xs, .y = ys, .n = 3, .dots = true}};
     const cm_plot plot = {"run", "steps", "return", two, 2};
     for (int columns = 30; columns <= 90; columns++) {
         char *text;
@@ -303,7 +303,8 @@ static void expect_rows(const cm_plot *plot, const char *const *rows, int count)
 
 START_TEST(plot_fills_the_band_behind_its_line_and_those_of_others) {
     static const double x[2] = {0, 12}, middle[2] = {2, 2}, low[2] = {0, 1}, high[2] = {2, 4}, top[2] = {4, 4};
-    const cm_plot_series both[2] = {{"mean", x, middle, 2, false, low, high}, {"top", x, top, 2, true, NULL, NULL}};
+    const cm_plot_series both[2] = {{.label = "mean", .x = x, .y = middle, .n = 2, .low = low, .high = high},
+                                    {.label = "top", .x = x, .y = top, .n = 2, .dots = true}};
     const cm_plot plot = {"run", "x", "y", both, 2};
     static const char *const rows[5] = {
         "x         ::x", /* 4 */
@@ -317,7 +318,8 @@ START_TEST(plot_fills_the_band_behind_its_line_and_those_of_others) {
 END_TEST
 
 START_TEST(plot_colours_each_series_and_its_name) {
-    const cm_plot_series two[2] = {{"a", xs, ys, 3, false, NULL, NULL}, {"b", xs, ys, 3, true, NULL, NULL}};
+    const cm_plot_series two[2] = {{.label = "a", .x = xs, .y = ys, .n = 3},
+                                   {.label = "b", .x = xs, .y = ys, .n = 3, .dots = true}};
     const cm_plot plot = {"run", "steps", "return", two, 2};
     char *text;
     ck_assert_int_eq(cm_plot_text(&plot, &(cm_plot_style){40, 10, false, true}, &text), CM_OK);
@@ -327,47 +329,11 @@ START_TEST(plot_colours_each_series_and_its_name) {
 END_TEST
 
 START_TEST(plot_without_points_says_so) {
-    cm_plot_series empty = {"x", xs, ys, 0, false, NULL, NULL};
+    cm_plot_series empty = {.label = "x", .x = xs, .y = ys, .n = 0};
     cm_plot plot = {"run", "x", "y", &empty, 1};
     char *text;
     ck_assert_int_eq(cm_plot_text(&plot, &(cm_plot_style){40, 10, false, false}, &text), CM_ERR_INPUT);
     ck_assert_str_eq(cm_error_message(), "run: there is nothing to plot yet");
-}
-END_TEST
-
-START_TEST(svg_is_escaped_and_has_one_dot_per_point) {
-    char path[CM_TEST_PATH], *data;
-    size_t size;
-    cm_test_file_make(path);
-    ck_assert_int_eq(cm_plot_svg(&picture, path), CM_OK);
-    ck_assert_int_eq(cm_file_read(path, 1 << 20, &data, &size), CM_OK);
-    ck_assert_ptr_nonnull(strstr(data, "a &lt;b&gt; &amp; c"));
-    int dots = 0;
-    for (char *at = data; (at = strstr(at, "<circle")); at++) dots++;
-    ck_assert_int_eq(dots, 3);
-    ck_assert_ptr_null(strstr(data, "nan"));
-    free(data);
-}
-END_TEST
-
-/* A line through it would not be seen. */
-START_TEST(a_series_of_one_point_is_a_dot_and_ticks_are_round) {
-    static const double x[] = {1536, 4096}, y[] = {-9.3, 500};
-    const cm_plot_series drawn[] = {{"one", x, y, 1, false, NULL, NULL}, {"two", x, y, 2, false, NULL, NULL}};
-    const cm_plot plot = {"runs", "env steps", "return", drawn, 2};
-    char path[CM_TEST_PATH], *data;
-    size_t size;
-    int dots = 0;
-    cm_test_file_make(path);
-    ck_assert_int_eq(cm_plot_svg(&plot, path), CM_OK);
-    ck_assert_int_eq(cm_file_read(path, 1 << 20, &data, &size), CM_OK);
-    for (char *at = data; (at = strstr(at, "<circle")); at++) dots++;
-    ck_assert_int_eq(dots, 1);
-    ck_assert_ptr_nonnull(strstr(data, "\"middle\">2000</text>"));
-    ck_assert_ptr_nonnull(strstr(data, "\"end\">200</text>"));
-    ck_assert_ptr_nonnull(strstr(data, "\"end\">0</text>"));
-    ck_assert_ptr_null(strstr(data, ">1536<"));
-    free(data);
 }
 END_TEST
 
@@ -551,8 +517,6 @@ int main(void) {
     tcase_add_test(tests, plot_fills_the_band_behind_its_line_and_those_of_others);
     tcase_add_test(tests, plot_colours_each_series_and_its_name);
     tcase_add_test(tests, plot_without_points_says_so);
-    tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
-    tcase_add_test(tests, a_series_of_one_point_is_a_dot_and_ticks_are_round);
     TCase *folder = tcase_create("folder");
     suite_add_tcase(suite, folder);
     tcase_add_checked_fixture(folder, cm_test_folder_make, cm_test_folder_remove);

@@ -1,0 +1,132 @@
+// Zooms the picture of a page that cumind plot --html writes: each .panel says by data-frame (left, top, width, height), data-x
+// and data-y (low, high) what it shows, and the view of its .data is moved within that.
+'use strict';
+(() => {
+  const picture = document.querySelector('svg'), tip = document.querySelector('#tip');
+  const numbers = (text) => text.split(' ').map(Number);
+  const element = (parent, name, attributes, text) => {
+    const made = document.createElementNS(picture.namespaceURI, name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    if (text !== undefined) made.textContent = text;
+    return parent.appendChild(made);
+  };
+
+  // ---- ticks, as src/cli/axis.c makes them ----
+  const ticksOf = ([low, high], most) => {
+    const rough = (high - low) / most, unit = 10 ** Math.floor(Math.log10(rough) + 1e-9), digits = rough / unit;
+    const step = unit * (digits > 5 ? 10 : digits > 2 ? 5 : digits > 1 ? 2 : 1);
+    const values = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) values.push(k * step);
+    return {step, values};
+  };
+  const labelOf = (value, {step, values}) => {
+    const size = Math.max(...values.map(Math.abs));
+    const [unit, suffix] = size >= 1e9 ? [1e9, 'G'] : size >= 1e6 ? [1e6, 'M'] : size >= 1e4 ? [1e3, 'k'] : [1, ''];
+    if (size < 1e-3 || size >= 1e12) return String(+value.toPrecision(6)).replace('-', '\u2212');
+    const places = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+    return (value / unit).toFixed(Math.min(places, 12)).replace('-', '\u2212') + (value ? suffix : '');
+  };
+  const drawTicks = (panel) => {
+    const [left, top, width, height] = panel.frame, x = ticksOf(panel.x, Math.max(2, Math.min(10, Math.floor(width / 60))));
+    const y = ticksOf(panel.y, Math.max(3, Math.min(9, Math.floor(height / 26))));
+    panel.ticks.replaceChildren();
+    for (const v of y.values) {
+      const at = top + height * (panel.y[1] - v) / (panel.y[1] - panel.y[0]);
+      element(panel.ticks, 'line', {class: 'grid', x1: left, x2: left + width, y1: at, y2: at});
+      element(panel.ticks, 'text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, labelOf(v, y));
+    }
+    for (const v of x.values) {
+      const at = left + width * (v - panel.x[0]) / (panel.x[1] - panel.x[0]);
+      element(panel.ticks, 'line', {class: 'grid', x1: at, x2: at, y1: top, y2: top + height});
+      element(panel.ticks, 'text', {x: at, y: top + height + 16, 'text-anchor': 'middle'}, labelOf(v, x));
+    }
+  };
+
+  // ---- the view ----
+  const panels = [...picture.querySelectorAll('.panel')].map((group) => {
+    const x = numbers(group.dataset.x), y = numbers(group.dataset.y), ticks = group.querySelector('.ticks');
+    return {group, frame: numbers(group.dataset.frame), all: {x, y}, x, y, ticks, drawn: ticks.innerHTML,
+            data: group.querySelector('.data')};
+  });
+  const show = (panel) => {
+    const {all, x, y, frame: [, , width, height]} = panel, across = width / (all.x[1] - all.x[0]), down = height / (all.y[1] - all.y[0]);
+    panel.data.setAttribute('viewBox', [(x[0] - all.x[0]) * across, (all.y[1] - y[1]) * down, (x[1] - x[0]) * across, (y[1] - y[0]) * down].join(' '));
+    if (x === all.x && y === all.y) panel.ticks.innerHTML = panel.drawn;
+    else drawTicks(panel);
+  };
+  const showX = (x) => panels.forEach((panel) => { panel.x = x; show(panel); });
+  const reset = () => panels.forEach((panel) => { panel.x = panel.all.x; panel.y = panel.all.y; show(panel); });
+  const pointOf = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  const panelAt = ({x, y}) => panels.find(({frame: [left, top, width, height]}) => x >= left && x <= left + width && y >= top && y <= top + height);
+  const valuesAt = (panel, {x, y}) => {
+    const [left, top, width, height] = panel.frame, within = (v, low, size) => Math.min(1, Math.max(0, (v - low) / size));
+    return {x: panel.x[0] + (panel.x[1] - panel.x[0]) * within(x, left, width), y: panel.y[1] - (panel.y[1] - panel.y[0]) * within(y, top, height)};
+  };
+
+  picture.addEventListener('wheel', (event) => {
+    const at = pointOf(event), panel = panelAt(at);
+    if (!panel) return;
+    event.preventDefault();
+    const {x} = valuesAt(panel, at), factor = 1.2 ** Math.sign(event.deltaY), [low, high] = panel.all.x;
+    const next = [Math.max(low, x - (x - panel.x[0]) * factor), Math.min(high, x + (panel.x[1] - x) * factor)];
+    if (next[1] - next[0] >= (high - low) * (1 - 1e-9)) showX(panel.all.x);
+    else if (next[1] - next[0] > (high - low) * 1e-4) showX(next);
+  }, {passive: false});
+
+  // ---- a part that is dragged over ----
+  let drag = null;
+  const corners = (a, b) => [Math.min(a.x, b.x), Math.min(a.y, b.y), Math.abs(a.x - b.x), Math.abs(a.y - b.y)];
+  picture.addEventListener('pointerdown', (event) => {
+    const from = pointOf(event), panel = panelAt(from);
+    if (!panel || event.button !== 0) return;
+    picture.setPointerCapture(event.pointerId);
+    drag = {from, panel, box: element(picture, 'rect', {class: 'chosen'})};
+  });
+  picture.addEventListener('pointermove', (event) => {
+    const at = pointOf(event);
+    if (!drag) return hover(event, at);
+    corners(drag.from, at).forEach((v, i) => drag.box.setAttribute(['x', 'y', 'width', 'height'][i], v));
+  });
+  picture.addEventListener('pointerup', (event) => {
+    if (!drag) return;
+    const {from, panel, box} = drag, to = pointOf(event), [, , width, height] = corners(from, to);
+    box.remove();
+    drag = null;
+    if (width < 5 || height < 5) return;
+    const a = valuesAt(panel, from), b = valuesAt(panel, to);
+    if (Math.abs(a.x - b.x) < (panel.all.x[1] - panel.all.x[0]) * 1e-4) return;
+    panel.y = [Math.min(a.y, b.y), Math.max(a.y, b.y)];
+    showX([Math.min(a.x, b.x), Math.max(a.x, b.x)]);
+  });
+  picture.addEventListener('dblclick', reset);
+
+  // ---- the numbers under the pointer ----
+  const pointsOf = (panel, group) => [...group.querySelectorAll('path')].flatMap((path) =>
+    [...path.getAttribute('d').matchAll(/[ML]([-\d.]+),([-\d.]+)/g)].map(([, x, y]) => {
+      const [, , width, height] = panel.frame, {x: [left, right], y: [low, high]} = panel.all;
+      return {x: left + (right - left) * x / width, y: high - (high - low) * y / height};
+    }));
+  for (const panel of panels)
+    panel.series = [...panel.group.querySelectorAll('.series')].map((group) => ({
+      name: group.querySelector('title').textContent, points: pointsOf(panel, group),
+      colour: getComputedStyle(group.querySelector('path') || group).stroke}));
+  for (const title of picture.querySelectorAll('.series title')) title.remove(); // the tip says more
+  const hover = (event, at) => {
+    const panel = panelAt(at);
+    tip.hidden = !panel;
+    if (!panel) return;
+    const {x} = valuesAt(panel, at), near = (points) => points.reduce((best, p) => Math.abs(p.x - x) < Math.abs(best.x - x) ? p : best);
+    tip.replaceChildren();
+    for (const {name, points, colour} of panel.series) {
+      if (!points.length) continue;
+      const p = near(points), line = tip.appendChild(document.createElement('div')), mark = line.appendChild(document.createElement('b'));
+      mark.textContent = '\u25cf ';
+      mark.style.color = colour;
+      line.append(`${+p.y.toPrecision(4)} at ${+p.x.toPrecision(4)}: ${name}`);
+    }
+    const right = event.pageX + 16 + tip.offsetWidth > document.documentElement.scrollWidth;
+    tip.style.left = `${right ? event.pageX - 16 - tip.offsetWidth : event.pageX + 16}px`;
+    tip.style.top = `${event.pageY + 12}px`;
+  };
+  picture.addEventListener('pointerleave', () => { tip.hidden = true; });
+})();
