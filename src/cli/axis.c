@@ -1,10 +1,13 @@
 #include "cli/axis.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char minus[] = "\u2212";
+static const char minus[] = "\u2212", times[] = "\u00d7", raised_minus[] = "\u207b";
+static const char *const raised[10] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                       "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
 
 /* 1, 2 or 5 times a power of ten. */
 static double round_up(double rough) {
@@ -26,14 +29,12 @@ static void set_ticks(cm_axis *a, int most) {
 
 /* "\u207b\u2074" */
 static void put_exponent(int exponent, char *out, size_t size) {
-    static const char *const digits[10] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
-                                           "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
     char plain[8];
     snprintf(plain, sizeof plain, "%d", exponent);
     *out = '\0';
     for (const char *c = plain; *c; c++) {
         const size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s", *c == '-' ? "\u207b" : digits[*c - '0']);
+        snprintf(out + used, size - used, "%s", *c == '-' ? raised_minus : raised[*c - '0']);
     }
 }
 
@@ -101,6 +102,33 @@ void cm_axis_label(const cm_axis *axis, int i, char out[CM_AXIS_LABEL]) {
     const double shown = fabs(value) < half ? 0.0 : value;
     snprintf(out, CM_AXIS_LABEL, "%s%.*f%s", shown < 0.0 ? minus : "", axis->decimals, fabs(shown),
              shown == 0.0 ? "" : axis->suffix);
+}
+
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/* What the character at `text` is in ASCII, and whether it is one of an exponent. */
+static char plain_of(const char *text, bool *is_raised) {
+    *is_raised = begins(text, raised_minus);
+    if (*is_raised || begins(text, minus)) return '-';
+    for (int i = 0; i < 10; i++)
+        if (begins(text, raised[i])) {
+            *is_raised = true;
+            return (char)('0' + i);
+        }
+    return begins(text, times) ? 'x' : *text;
+}
+
+void cm_axis_plain(const char *text, char out[CM_AXIS_LABEL]) {
+    int used = 0;
+    bool was_raised = false, is_raised;
+    while (*text && used < CM_AXIS_LABEL - 2) {
+        const char plain = plain_of(text, &is_raised);
+        if (is_raised && !was_raised) out[used++] = '^';
+        out[used++] = plain;
+        was_raised = is_raised;
+        for (text++; ((unsigned char)*text & 0xC0) == 0x80;) text++;
+    }
+    out[used] = '\0';
 }
 
 double cm_axis_share(const cm_axis *axis, double value) { return (value - axis->low) / (axis->high - axis->low); }

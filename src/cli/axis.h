@@ -23,6 +23,9 @@ void cm_axis_make(double low, double high, double margin, int most, cm_axis *out
 double cm_axis_tick(const cm_axis *axis, int i);
 void cm_axis_label(const cm_axis *axis, int i, char out[CM_AXIS_LABEL]);
 
+/* A label or a note in ASCII: "-5", "x10^-5". */
+void cm_axis_plain(const char *text, char out[CM_AXIS_LABEL]);
+
 /* Where a number is: 0 at the lower end, 1 at the upper one. */
 double cm_axis_share(const cm_axis *axis, double value);
 #endif

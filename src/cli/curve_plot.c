@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/axis.h"
 #include "core/arena.h"
 #include "core/printable.h"
 #include "core/text.h"
-#include "run/progress.h"
 
-enum { GUTTER = 8 }; /* columns left of the y axis */
+enum { GUTTER = 8 }; /* least columns left of the picture; those of the legend */
 
 typedef struct range {
     double low, high;
@@ -20,19 +20,6 @@ typedef struct range {
 static void widen(range *r, double v) {
     r->low = fmin(r->low, v);
     r->high = fmax(r->high, v);
-}
-
-static bool is_label_of(double a, double b) {
-    char first[16], second[16];
-    cm_format_count(a, first);
-    cm_format_count(b, second);
-    return strcmp(first, second) == 0;
-}
-
-/* Wide enough for the ends and the middle to have labels of their own: a twentieth of the value is, on either side. */
-static void spread(range *r) {
-    const double middle = (r->low + r->high) / 2.0, half = fmax(fabs(middle) / 20.0, 0.05);
-    if (is_label_of(r->low, middle) || is_label_of(middle, r->high)) r->low = middle - half, r->high = middle + half;
 }
 
 static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
@@ -47,10 +34,6 @@ static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
         }
     }
     if (!(x->low <= x->high)) return cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", plot->title);
-    if (is_label_of(x->low, x->high) && x->high > 0.0) x->low = 0.0; /* hardly more than one point */
-    if (x->low == x->high) x->high = x->low + 1.0;
-    if (y->low == y->high) y->low -= 0.5, y->high += 0.5;
-    spread(y);
     return CM_OK;
 }
 
@@ -60,8 +43,9 @@ enum { BAND = 32 }; /* a cell holds 0: blank, 1 + series: its line or point, BAN
 
 typedef struct canvas {
     int columns, rows;
+    int gutter;          /* columns left of them */
     unsigned char *cell; /* [rows, columns], owned */
-    range x, y;
+    cm_axis x, y;
 } canvas;
 
 static int column_of(const canvas *c, double x) {
@@ -138,11 +122,86 @@ static void print_cell(const cm_plot *plot, int cell, const cm_plot_style *style
     }
 }
 
+/* The label of tick i as a terminal shows it. */
+static void tick_text(const cm_axis *axis, int i, bool utf8, char out[CM_AXIS_LABEL]) {
+    char label[CM_AXIS_LABEL];
+    cm_axis_label(axis, i, label);
+    if (utf8) {
+        snprintf(out, CM_AXIS_LABEL, "%s", label);
+    } else {
+        cm_axis_plain(label, out);
+    }
+}
+
+static int widest_label(const cm_axis *axis) {
+    char label[CM_AXIS_LABEL];
+    int widest = 0;
+    for (int i = 0; i < axis->ticks; i++) {
+        tick_text(axis, i, true, label);
+        widest = cm_text_line_width(label) > widest ? cm_text_line_width(label) : widest;
+    }
+    return widest;
+}
+
+/* The tick of a row; -1: it has none. */
+static int tick_of(const canvas *c, int row) {
+    for (int i = 0; i < c->y.ticks; i++)
+        if (row_of(c, cm_axis_tick(&c->y, i)) == row) return i;
+    return -1;
+}
+
+static void print_row(const cm_plot *plot, const canvas *c, int row, const cm_plot_style *style, FILE *out) {
+    const int tick = tick_of(c, row);
+    int last = c->columns;
+    char label[CM_AXIS_LABEL] = "";
+    if (tick >= 0) tick_text(&c->y, tick, style->utf8, label);
+    fprintf(out, "%*s%s %s", c->gutter - 2 - cm_text_line_width(label), "", label,
+            style->utf8 ? (tick >= 0 ? "\u2524" : "\u2502") : "|");
+    while (last > 0 && !*cell_of(c, row, last - 1)) last--;
+    for (int i = 0; i < last; i++) print_cell(plot, *cell_of(c, row, i), style, out);
+    fputc('\n', out);
+}
+
+/* Labels that have space, below their ticks; the others are left out. */
+static void print_x_labels(const canvas *c, bool utf8, FILE *out) {
+    char label[CM_AXIS_LABEL];
+    int at = 0;
+    fprintf(out, "\n%*s", c->gutter, "");
+    for (int i = 0; i < c->x.ticks; i++) {
+        tick_text(&c->x, i, utf8, label);
+        const int width = cm_text_line_width(label), most = c->columns - width;
+        int from = column_of(c, cm_axis_tick(&c->x, i)) - width / 2;
+        from = from > most ? most : from < 0 ? 0 : from;
+        if (i > 0 && from < at + 2) continue;
+        fprintf(out, "%*s%s", from - at, "", label);
+        at = from + width;
+    }
+    fputc('\n', out);
+}
+
+static void print_x_axis(const canvas *c, bool utf8, FILE *out) {
+    fprintf(out, "%*s %s", c->gutter - 2, "", utf8 ? "\u2514" : "+");
+    for (int i = 0, tick = 0; i < c->columns; i++) {
+        while (tick < c->x.ticks && column_of(c, cm_axis_tick(&c->x, tick)) < i) tick++;
+        const bool is_tick = tick < c->x.ticks && column_of(c, cm_axis_tick(&c->x, tick)) == i;
+        fputs(utf8 ? (is_tick ? "\u252c" : "\u2500") : is_tick ? "+" : "-", out);
+    }
+    print_x_labels(c, utf8, out);
+}
+
+/* What the labels of an axis leave out stands behind its name. */
+static void print_note(const cm_axis *axis, bool utf8, FILE *out) {
+    char note[CM_AXIS_LABEL];
+    cm_axis_plain(axis->note, note);
+    if (*note) fprintf(out, " %s", utf8 ? axis->note : note);
+}
+
 /* The label of the x axis and the marks with their meaning, on as many lines as they need. */
-static void print_legend(const cm_plot *plot, const cm_plot_style *style, FILE *out) {
+static void print_legend(const cm_plot *plot, const canvas *c, const cm_plot_style *style, FILE *out) {
     const int columns = style->columns;
-    int at = GUTTER + cm_text_line_width(plot->x_label);
+    int at = GUTTER + cm_text_line_width(plot->x_label) + (*c->x.note ? 1 + cm_text_line_width(c->x.note) : 0);
     fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
+    print_note(&c->x, style->utf8, out);
     for (int s = 0; s < plot->count; s++) {
         const char *name = CM_PRINTABLE(plot->series[s].label);
         int width = 2 + cm_text_line_width(name), gap = 3;
@@ -158,33 +217,23 @@ static void print_legend(const cm_plot *plot, const cm_plot_style *style, FILE *
     fputc('\n', out);
 }
 
-static void print_row(const cm_plot *plot, const canvas *c, int row, const cm_plot_style *style, FILE *out) {
-    const bool is_tick = row == 0 || row == c->rows - 1 || row == c->rows / 2;
-    int last = c->columns;
-    char label[16];
-    cm_format_count(c->y.high - (c->y.high - c->y.low) * row / (c->rows - 1), label);
-    fprintf(out, "%*s %s", GUTTER - 2, is_tick ? label : "", style->utf8 ? (is_tick ? "\u2524" : "\u2502") : "|");
-    while (last > 0 && !*cell_of(c, row, last - 1)) last--;
-    for (int i = 0; i < last; i++) print_cell(plot, *cell_of(c, row, i), style, out);
-    fputc('\n', out);
-}
-
-static void print_x_axis(const canvas *c, bool utf8, FILE *out) {
-    char low[16], high[16];
-    fprintf(out, "%*s %s", GUTTER - 2, "", utf8 ? "\u2514" : "+");
-    for (int i = 0; i < c->columns; i++) fputs(utf8 ? "\u2500" : "-", out);
-    cm_format_count(c->x.low, low);
-    cm_format_count(c->x.high, high);
-    fprintf(out, "\n%*s%s%*s\n", GUTTER, "", low, c->columns - (int)strlen(low), high);
+/* Ticks of y have a row between them, those of x some ten columns. */
+static cm_status make_canvas(const cm_plot *plot, const cm_plot_style *style, canvas *c) {
+    range x, y;
+    if (style->columns < 20 || style->rows < 5) return cm_fail(CM_ERR_INPUT, "a plot needs 20 columns and 5 rows");
+    CM_TRY(find_ranges(plot, &x, &y));
+    c->rows = style->rows - 4 < 2 ? 2 : style->rows - 4;
+    cm_axis_make(y.low, y.high, 0.0, c->rows / 2 < 2 ? 2 : c->rows / 2, &c->y);
+    c->gutter = widest_label(&c->y) + 2 > GUTTER ? widest_label(&c->y) + 2 : GUTTER;
+    c->columns = style->columns - c->gutter;
+    cm_axis_make(x.low, x.high, 0.0, c->columns / 10 < 2 ? 2 : c->columns / 10, &c->x);
+    return cm_alloc(&c->cell, (size_t)c->rows * (size_t)c->columns, 1, "a plot");
 }
 
 cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **out) {
-    canvas c = {.columns = style->columns - GUTTER, .rows = style->rows - 4};
+    canvas c = {.cell = NULL};
     *out = NULL;
-    if (style->columns < 20 || style->rows < 5) return cm_fail(CM_ERR_INPUT, "a plot needs 20 columns and 5 rows");
-    if (c.rows < 2) c.rows = 2;
-    CM_TRY(find_ranges(plot, &c.x, &c.y));
-    CM_TRY(cm_alloc(&c.cell, (size_t)c.rows * (size_t)c.columns, 1, "a plot"));
+    CM_TRY(make_canvas(plot, style, &c));
     for (int s = 0; s < plot->count; s++) put_series(&c, &plot->series[s], s);
     for (int s = 0; s < plot->count; s++) {
         if (plot->series[s].low) put_band(&c, &plot->series[s], s);
@@ -192,10 +241,12 @@ cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **o
     size_t size = 0;
     FILE *stream = open_memstream(out, &size);
     if (stream) {
-        fprintf(stream, "%s\n", CM_PRINTABLE(plot->title));
+        fputs(CM_PRINTABLE(plot->title), stream);
+        print_note(&c.y, style->utf8, stream);
+        fputc('\n', stream);
         for (int row = 0; row < c.rows; row++) print_row(plot, &c, row, style, stream);
         print_x_axis(&c, style->utf8, stream);
-        print_legend(plot, style, stream);
+        print_legend(plot, &c, style, stream);
         if (fclose(stream) != 0) free(*out), *out = NULL;
     }
     free(c.cell);

@@ -51,6 +51,19 @@ START_TEST(ticks_are_round_and_labels_short) {
 }
 END_TEST
 
+START_TEST(labels_are_ascii_where_they_have_to_be) {
+    static const char *const pairs[][2] = {{"\u22120.5k", "-0.5k"},
+                                           {"\u00d710\u207b\u00b9\u2075 \u221220", "x10^-15 -20"},
+                                           {"+1000000000", "+1000000000"},
+                                           {"", ""}};
+    char out[CM_AXIS_LABEL];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        cm_axis_plain(pairs[i][0], out);
+        ck_assert_str_eq(out, pairs[i][1]);
+    }
+}
+END_TEST
+
 /* Over 40 orders of magnitude, at any offset. */
 START_TEST(labels_read_back_to_their_ticks) {
     srand(1);
@@ -85,6 +98,7 @@ int main(void) {
     TCase *tests = tcase_create("axis");
     suite_add_tcase(suite, tests);
     tcase_add_loop_test(tests, ticks_are_round_and_labels_short, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(tests, labels_are_ascii_where_they_have_to_be);
     tcase_add_test(tests, labels_read_back_to_their_ticks);
     return cm_test_main(suite);
 }

@@ -186,13 +186,19 @@ START_TEST(what_cannot_be_shown_is_said) {
 }
 END_TEST
 
-/* One point, or figures that hardly differ: the ends of the axes are told apart. */
-START_TEST(axes_of_one_evaluation_have_labels_of_their_own) {
+/* Figures that hardly differ have ticks that do; one point has an axis around it. */
+START_TEST(axes_of_one_evaluation_have_round_ticks) {
     write_run("alone", ROW(20480, 1, "\"mean_return\": 0.936, \"eval_return\": 0.938"));
-    cm_program_run(cm_test_folder, "plot alone", &result);
+    cm_program_run(cm_test_folder, "plot alone --columns 60", &result);
     ck_assert_int_eq(result.status, 0);
-    ck_assert_msg(strstr(result.out, "  0.99 ") && strstr(result.out, "  0.89 "), "%s", result.out);
-    ck_assert_msg(strstr(result.out, "\n        0  ") && strstr(result.out, " 20.5k\n"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, "\n0.9380 |") && strstr(result.out, "\n0.9360 |"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, " 19.5k ") && strstr(result.out, " 20.5k "), "%s", result.out);
+    write_run("small", ROW(100, 1, "\"value_loss\": -1e-6") ROW(100000, 2, "\"value_loss\": 5e-6"));
+    cm_program_run(cm_test_folder, "plot small --metric value_loss --columns 60", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_int_eq(strncmp(result.out, "small x10^-6\n     5 |", 21), 0);
+    ck_assert_msg(strstr(result.out, "\n    -1 |"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, " 20k ") && strstr(result.out, " 100k\n"), "%s", result.out);
 }
 END_TEST
 
@@ -209,6 +215,6 @@ int main(void) {
     tcase_add_test(tests, several_files_are_written_at_once);
     tcase_add_test(tests, help_lists_every_number);
     tcase_add_test(tests, what_cannot_be_shown_is_said);
-    tcase_add_test(tests, axes_of_one_evaluation_have_labels_of_their_own);
+    tcase_add_test(tests, axes_of_one_evaluation_have_round_ticks);
     return cm_test_main(suite);
 }
