@@ -71,7 +71,7 @@ static double widest_label(const cm_axis *axis) {
     return widest;
 }
 
-/* As many ticks as have space for their labels beside each other. */
+/* As many ticks as have space for their labels next to each other. */
 static void make_x(range r, double width, cm_axis *out) {
     for (int most = (int)(width / 60.0) < 10 ? (int)(width / 60.0) : 10; most >= 1; most--) {
         cm_axis_make(r.low, r.high, X_MARGIN / 100.0, most, out);
@@ -187,9 +187,8 @@ static void set_frame(const cm_plot *plot, range y, bool is_last, const sides *l
     panel->frame.right = a.right - fmax(2 * GAP + 2, least->right);
 }
 
-static void set_beside(double width, double height, cm_panel *panel) {
+static void place_outside(double width, double height, cm_panel *panel) {
     const double right = panel->area.right - GAP / 2.0;
-    panel->beside = true;
     panel->frame.right = fmin(panel->frame.right, right - width - GAP);
     panel->legend = (cm_box){panel->frame.right + GAP, panel->frame.top, panel->frame.right + GAP + width,
                              panel->frame.top + height};
@@ -203,11 +202,11 @@ static void make_panel(const cm_figure *figure, int index, range x, range y, boo
     const double width = fmin(legend_width(plot), half), height = panel->rows * CM_LEGEND_ROW + 6.0;
     set_frame(plot, y, is_last, least, panel);
     make_x(x, panel->frame.right - panel->frame.left, &panel->x);
-    if (panel->rows > 0 && !place_inside(plot, width, height, panel)) set_beside(width, height, panel);
+    if (panel->rows > 0 && !place_inside(plot, width, height, panel)) place_outside(width, height, panel);
     make_x(x, panel->frame.right - panel->frame.left, &panel->x);
 }
 
-/* A row is as high as the longest legend beside its axes. */
+/* A row is as high as the longest legend next to its axes. */
 static double row_height(const cm_figure *figure) {
     double height = figure->count == 1 ? SINGLE - TITLE - GAP / 2.0 : ROW;
     for (int p = 0; p < figure->count; p++)

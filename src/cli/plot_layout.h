@@ -1,4 +1,4 @@
-/* Where the parts of a picture of curves are: axes below or beside each other, their labels, and legends where no data
+/* Where the parts of a picture of curves are: axes below or next to each other, their labels, and legends where no data
  * are. All in units of the picture, y downwards. */
 #ifndef CM_CLI_PLOT_LAYOUT_H
 #define CM_CLI_PLOT_LAYOUT_H
@@ -24,7 +24,6 @@ typedef struct cm_panel {
     cm_box frame; /* of the data */
     cm_axis x, y;
     cm_box legend; /* left == right: there is none */
-    bool beside;   /* the legend is to the right of the frame */
     int rows;      /* of the legend */
 } cm_panel;
 

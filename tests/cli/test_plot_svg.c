@@ -147,7 +147,7 @@ START_TEST(a_legend_lies_on_no_data) {
 }
 END_TEST
 
-START_TEST(a_legend_goes_beside_data_that_leave_no_space) {
+START_TEST(a_legend_stands_next_to_data_that_leave_no_space) {
     make_series(2, 1, 0);
     for (int i = 0; i < POINTS; i++) ys[0][i] = i % 2, ys[1][i] = (i + 1) % 2;
     char *svg = draw_one(2);
@@ -334,7 +334,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_loop_test(tests, labels_are_whole_and_apart_at_every_size_and_number_of_series, 0, forms);
     tcase_add_loop_test(tests, a_legend_lies_on_no_data, 0, forms);
-    tcase_add_test(tests, a_legend_goes_beside_data_that_leave_no_space);
+    tcase_add_test(tests, a_legend_stands_next_to_data_that_leave_no_space);
     tcase_add_test(tests, a_point_alone_is_a_dot);
     tcase_add_test(tests, what_is_no_number_breaks_the_line);
     tcase_add_test(tests, a_mean_of_fewer_runs_is_thin_and_said);
