@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output.h"
+#include "cli/reader.h"
 #include "cli/view.h"
-#include "core/memory.h"
 #include "core/text.h"
 #include "env/trust.h"
 #include "network/network.h"
@@ -196,38 +195,18 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     return cm_cli_print(json, CM_OK);
 }
 
-/* Code that a run's file alone names is not opened: what it is like stands in the checkpoint. */
-static cm_status open_session(const cm_configuration *configuration, const cm_config *config, const char *run,
-                              int64_t checkpoint, cm_session **out) {
-    cm_env_spec spec;
-    const bool is_named = cm_config_source_of(config, "env_name") >= CM_FROM_SET;
-    if (!run || is_named || !cm_env_is_code(configuration->env.env_name))
-        return cm_session_open(configuration, NULL, out);
-    CM_TRY(cm_run_read_task(run, checkpoint, &spec));
-    return cm_session_open_network(configuration, &spec, out);
-}
-
 static cm_status run_inspect(cm_arguments *arguments) {
     bool is_configured = cm_argument_is_set(arguments, "--config") || cm_argument_is_set(arguments, "--set");
     cm_env_trust(CM_ENV_TRUST_NAMED);
     if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     const char *run = cm_argument(arguments, "--run");
     if (!run) cm_env_trust(CM_ENV_TRUST_KNOWN);
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    cm_session *session = NULL;
+    cm_reader reader;
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
     if (cm_argument_is_set(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
-    if (run) {
-        CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
-    } else {
-        CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    }
-    cm_memory_limit((uint64_t)configuration.run.memory_limit);
-    cm_status status = open_session(&configuration, config, run, checkpoint, &session);
-    if (status == CM_OK) status = inspect(arguments, session, run, checkpoint);
-    cm_session_close(session);
-    cm_config_destroy(config);
+    cm_status status = cm_reader_open(arguments, run, checkpoint, &reader);
+    if (status == CM_OK) status = inspect(arguments, reader.session, run, checkpoint);
+    cm_reader_close(&reader);
     return status;
 }
 

@@ -200,6 +200,39 @@ void cm_json_put_float(cm_json_writer *writer, const char *key, float value) {
     put_raw(writer, key, text);
 }
 
+static void put_number(cm_json_writer *writer, const char *key, const cm_json *node) {
+    const double number = cm_json_number(node, 0.0);
+    if (cm_json_is_integer(node, -CM_JSON_MOST, CM_JSON_MOST)) {
+        cm_json_put_int(writer, key, (int64_t)number);
+    } else {
+        cm_json_put_double(writer, key, number);
+    }
+}
+
+static void put_members(cm_json_writer *writer, const cm_json *container) {
+    for (const cm_json *node = cm_json_first(container); node; node = cm_json_next(node))
+        cm_json_put(writer, cm_json_key(node), node);
+}
+
+void cm_json_put(cm_json_writer *writer, const char *key, const cm_json *node) {
+    switch (cm_json_type(node)) {
+    case CM_JSON_NULL: cm_json_put_null(writer, key); break;
+    case CM_JSON_BOOL: cm_json_put_bool(writer, key, cm_json_is_true(node)); break;
+    case CM_JSON_NUMBER: put_number(writer, key, node); break;
+    case CM_JSON_STRING: cm_json_put_string(writer, key, cm_json_string(node)); break;
+    case CM_JSON_ARRAY:
+        cm_json_begin_array(writer, key);
+        put_members(writer, node);
+        cm_json_end_array(writer);
+        break;
+    case CM_JSON_OBJECT:
+        cm_json_begin_object(writer, key);
+        put_members(writer, node);
+        cm_json_end_object(writer);
+        break;
+    }
+}
+
 const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size) {
     if (size) *size = 0;
     if (writer->failed || !writer->text) {

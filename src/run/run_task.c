@@ -1,5 +1,6 @@
 /* The task that a run is of, in its checkpoints: an environment that was changed and built again, mostly a library of
  * the user's, is told before numbers of the old one are read into arrays of the new one. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 enum { COUNTS = 7 };
 
 static const char random_play[] = "random_play", rewards[] = "rewards", observations[] = "observation_means",
-                  ends[] = "ends";
+                  ends[] = "ends", unit[] = "observation_unit";
 
 typedef struct count {
     const char *key, *what;
@@ -47,6 +48,7 @@ void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json
     for (int i = 0; i < spec->rank; i++) cm_json_put_int(json, NULL, spec->shape[i]);
     cm_json_end_array(json);
     for (int i = 0; i < COUNTS; i++) cm_json_put_int(json, counts[i].key, counts[i].value);
+    cm_json_put_float(json, unit, spec->observation_unit);
     cm_json_begin_object(json, random_play);
     put_floats(rewards, probe->reward, probe->steps, json);
     put_floats(observations, probe->observation, probe->steps, json);
@@ -122,6 +124,8 @@ static cm_status read_spec(const cm_json *root, cm_env_spec *spec) {
     CM_TRY(cm_json_need_int(task, "chance_outcomes", 0, CM_ENV_MAX_OUTCOMES, &outcomes));
     if (cm_json_get(task, "action_size")) /* newer */
         CM_TRY(cm_json_need_int(task, "action_size", 0, CM_ENV_MAX_NUMBERS, &numbers));
+    const double told = cm_json_number(cm_json_get(task, unit), 0.0); /* newer, too */
+    if (told > 0.0 && isfinite((float)told)) spec->observation_unit = (float)told;
     cm_printable(name, spec->name, sizeof spec->name);
     memcpy(spec->shape, extent, sizeof extent);
     spec->observation_size = extent[0] * extent[1] * extent[2];

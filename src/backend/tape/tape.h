@@ -149,6 +149,9 @@ cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
 void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
 /* [m]: partial + coefficient * value[rows], which no gradient flows back through. */
 cm_var cm_tape_bootstrap(cm_tape *tape, cm_var partial, cm_var coefficient, cm_var value, cm_var rows);
+/* [B, P] of a policy of this form: the softmax of each of its numbers, where legal [B, P] (optional) is not 0. Without
+ * gradient. */
+cm_var cm_tape_softmax(cm_tape *tape, cm_var logits, cm_var legal, cm_policy_form form);
 /* 1 at the first maximum of each row, else 0; the gradient goes straight through to x, as if y were x. */
 cm_var cm_tape_one_hot(cm_tape *tape, cm_var x);
 cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support); /* [B] */
@@ -228,6 +231,26 @@ typedef struct cm_tape_cost {
     int calls;
 } cm_tape_cost;
 cm_tape_cost cm_tape_costs(const cm_tape *tape);
+
+/* ---- reading a finished tape, for what writes it in another notation (export/) ------------------------------------
+ */
+typedef struct cm_tape_call {
+    cm_op op;
+    const cm_attr *attr;
+    const cm_var *t; /* [CM_CALL_TENSORS], in the order of ops.def; CM_NO_VAR: absent */
+} cm_tape_call;
+int cm_tape_variables(const cm_tape *tape); /* numbered from 0 */
+int cm_tape_calls(const cm_tape *tape);     /* forward ones */
+cm_tape_call cm_tape_call_at(const cm_tape *tape, int index);
+
+typedef struct cm_tape_where {
+    cm_memory memory;
+    cm_var base;   /* of a view the variable that it is one of, else CM_NO_VAR */
+    size_t first;  /* of a view: the element of its base that it begins with; else from the start of its block */
+    bool is_slice; /* the view is a part of its base, not another shape of it */
+} cm_tape_where;
+cm_tape_where cm_tape_where_is(const cm_tape *tape, cm_var var);
+bool cm_tape_is_constant(const cm_tape *tape, cm_var var, float *value);
 
 /* Of a finished tape for training: how many backward calls there are, and after how many of them the gradients of
  * parameters [first, first + count), in elements of GRADIENT, are what they will be; 0: none is ever written. */

@@ -14,6 +14,7 @@
  *     of one whose backend has branches    tape_branches.c    calls that run concurrently with what follows them
  *   after it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
+ *                                       tape_read.c     what was recorded
  *
  * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: activations
  * round, merged calls add in an order of their own. */

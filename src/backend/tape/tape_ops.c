@@ -234,19 +234,19 @@ cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state s
 
 /* ---- actions drawn for a search ---- */
 
-/* [B, P], of the softmax of each number. */
-static cm_var probabilities(cm_tape *tape, cm_var logits, const cm_sample_rule *rule) {
-    const int rows = shape_of(tape, logits)->dim[0], dim[2] = {rows * rule->form.numbers, rule->form.values};
-    cm_var x = cm_tape_each_number(tape, logits, rule->form), y = work(tape, 2, dim);
-    cm_var p = RECORD(tape, softmax, &no_attr, y, x, cm_tape_each_number(tape, rule->legal, rule->form));
-    return rule->form.numbers == 1 ? p : cm_tape_reshape_rows(tape, p, rows);
+cm_var cm_tape_softmax(cm_tape *tape, cm_var logits, cm_var legal, cm_policy_form form) {
+    if (bad(tape, logits)) return CM_NO_VAR;
+    const int rows = shape_of(tape, logits)->dim[0], dim[2] = {rows * form.numbers, form.values};
+    cm_var x = cm_tape_each_number(tape, logits, form), y = saved_2d(tape, dim[0], dim[1]);
+    cm_var p = RECORD(tape, softmax, &no_attr, y, x, cm_tape_each_number(tape, legal, form));
+    return form.numbers == 1 ? p : cm_tape_reshape_rows(tape, p, rows);
 }
 
 cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var seed, const cm_sample_rule *rule) {
     cm_sample_vars out = {CM_NO_VAR, CM_NO_VAR};
     if (bad(tape, logits) || bad(tape, seed)) return out;
     const int rows = shape_of(tape, logits)->dim[0], draws = rule->draws;
-    cm_var p = probabilities(tape, logits, rule);
+    cm_var p = cm_tape_softmax(tape, logits, rule->legal, rule->form);
     out = (cm_sample_vars){saved_2d(tape, rows, draws + shape_of(tape, seed)->dim[1]), saved_2d(tape, rows, draws)};
     RECORD(tape, sample_actions, &(cm_attr){.numbers = rule->form.numbers}, out.memory, out.logits, p, seed);
     return out;

@@ -1,0 +1,64 @@
+#include "export/check.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+__asm__(".pushsection .rodata\n"
+        ".hidden cm_check_text\n"
+        ".global cm_check_text\n"
+        "cm_check_text:\n"
+        ".incbin \"src/export/check.py\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char cm_check_text[] __attribute__((visibility("hidden")));
+extern char **environ;
+
+enum { MISSING = 3, BEYOND = 4 }; /* statuses of check.py */
+
+static cm_status judge(int status) {
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == 0) return CM_OK;
+    if (code == BEYOND) return cm_fail(CM_ERR_MODEL, "ONNX Runtime's numbers differ by more than " CM_CHECK_LIMIT);
+    if (code == MISSING)
+        return cm_fail(CM_ERR_ABSENT, "--check: python3 here has no ONNX Runtime: pip install onnxruntime");
+    return cm_fail(CM_ERR_IO, "--check: python3 failed with status %d", code);
+}
+
+/* Runs `command` to its end. */
+static cm_status run(char *const *command) {
+    pid_t process;
+    int status = 0;
+    const int error = posix_spawnp(&process, command[0], NULL, NULL, command, environ);
+    if (error == ENOENT) return cm_fail(CM_ERR_ABSENT, "--check: no python3 is on the path; install it");
+    if (error != 0) return cm_fail(CM_ERR_IO, "--check: cannot start python3: %s", strerror(error));
+    while (waitpid(process, &status, 0) < 0)
+        if (errno != EINTR) return cm_fail(CM_ERR_IO, "--check: waiting for python3: %s", strerror(errno));
+    return judge(status);
+}
+
+static cm_status compare(const char *examples, const char *const *files, int count) {
+    char program[] = "python3", flag[] = "-c", limit[] = CM_CHECK_LIMIT;
+    char *command[5 + CM_CHECK_FILES + 1] = {program, flag, (char *)(uintptr_t)cm_check_text,
+                                             (char *)(uintptr_t)examples, limit};
+    for (int i = 0; i < count; i++) command[5 + i] = (char *)(uintptr_t)files[i];
+    return run(command);
+}
+
+cm_status cm_export_check(const cm_examples *examples, const char *const *files, int count) {
+    char folder[] = P_tmpdir "/cumind-check-XXXXXX", path[sizeof folder + 32];
+    if (!mkdtemp(folder)) return cm_file_fail(folder, "make");
+    snprintf(path, sizeof path, "%s/examples.safetensors", folder);
+    cm_status status = cm_safetensors_save(path, examples->array, examples->count);
+    if (status == CM_OK) status = compare(path, files, count);
+    char message[512];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    cm_status removed = cm_directory_remove(folder);
+    return status == CM_OK ? removed : cm_fail(status, "%s", message);
+}
