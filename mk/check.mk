@@ -184,6 +184,9 @@ MINATAR = CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python $(BAS
 peer-minatar: all $(BASELINES)/ready ## plays MinAtar's games in its package and in cumind, bit for bit, and measures both
 	@$(MINATAR) --rounds $(ROUNDS) --seed $(or $(SEED),1) $(ARGS)
 
+check-export: all $(BASELINES)/ready ## exports networks of every family and option: the checker of onnx, ONNX Runtime and PyTorch judge the files
+	@$(BASELINES)/bin/python scripts/check_export $(BUILD)/cumind
+
 exact-values: all $(BASELINES)/ready ## trains eleven small environments in Python, each of a kind, and compares what agents say with values worked out by hand
 	@PATH="$(CURDIR)/$(BASELINES)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
 
@@ -209,10 +212,10 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-wheel-aarch64 check-schema check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels
+.PHONY: check-export exact-values check-all ci check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels

@@ -94,7 +94,8 @@ void cm_json_put_double(cm_json_writer *writer, const char *key,
 void cm_json_put_float(cm_json_writer *writer, const char *key, float value); /* at most 9 digits; null if not finite */
 void cm_json_put_bool(cm_json_writer *writer, const char *key, bool value);
 void cm_json_put_null(cm_json_writer *writer, const char *key);
-void cm_json_put(cm_json_writer *writer, const char *key, const cm_json *node); /* a copy of it with all that is in it */
+void cm_json_put(cm_json_writer *writer, const char *key,
+                 const cm_json *node); /* a copy of it with all that is in it */
 /* The text so far (NUL-terminated), owned by the writer; NULL with the error kept if memory ran out on the way. */
 const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size);
 cm_status cm_json_writer_save(cm_json_writer *writer,

@@ -18,7 +18,6 @@ __asm__(".pushsection .rodata\n"
         ".byte 0\n"
         ".popsection\n");
 extern const char cm_check_text[] __attribute__((visibility("hidden")));
-extern char **environ;
 
 enum { MISSING = 3, BEYOND = 4 }; /* statuses of check.py */
 
@@ -51,7 +50,7 @@ static cm_status compare(const char *examples, const char *const *files, int cou
     return run(command);
 }
 
-cm_status cm_export_check(const cm_examples *examples, const char *const *files, int count) {
+cm_status cm_export_check(const cm_export_examples *examples, const char *const *files, int count) {
     char folder[] = P_tmpdir "/cumind-check-XXXXXX", path[sizeof folder + 32];
     if (!mkdtemp(folder)) return cm_file_fail(folder, "make");
     snprintf(path, sizeof path, "%s/examples.safetensors", folder);

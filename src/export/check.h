@@ -13,7 +13,7 @@ enum { CM_CHECK_ROWS = 64, CM_CHECK_FILES = CM_FUNCTION_COUNT };
 
 /* Compares files FUNCTION.onnx with the examples, of CM_CHECK_ROWS rows; a line for each goes to stdout. Errors:
  * CM_ERR_ABSENT without python3 or ONNX Runtime, CM_ERR_MODEL if a difference is beyond the limit, CM_ERR_IO. */
-cm_status cm_export_check(const cm_examples *examples, const char *const *files, int count) CM_MUST_USE;
+cm_status cm_export_check(const cm_export_examples *examples, const char *const *files, int count) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 """Compares functions of a network that ONNX Runtime computes with what cumind computes. Started by `cumind export --check`.
 
-arguments: EXAMPLES (safetensors, arrays "FUNCTION.PORT"), the largest difference that may be, files FUNCTION.onnx. Prints a line for
-each file. A difference is that of two numbers by the larger of 1 and the second. Status 3: there is no ONNX Runtime; 4: a file is beyond
-the limit."""
+arguments: EXAMPLES (safetensors, arrays "FUNCTION.PORT"), the largest difference that may be, files FUNCTION.onnx. Prints a line
+for each file. A difference is that of two numbers by the larger of 1 and the second. Status 3: there is no ONNX Runtime; 4: a file
+is beyond the limit."""
 
 import sys
 

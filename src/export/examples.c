@@ -1,5 +1,6 @@
 #include "export/examples.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 /* A function that is played on the reference implementation. */
 typedef struct playing {
-    cm_examples *examples;
+    cm_export_examples *examples;
     const cm_export_network *network;
     cm_function function;
     cm_stream *stream; /* borrowed */
@@ -19,7 +20,7 @@ typedef struct playing {
     int rows;
 } playing;
 
-const float *cm_examples_find(const cm_examples *examples, const char *function, const char *port) {
+const float *cm_export_examples_find(const cm_export_examples *examples, const char *function, const char *port) {
     char name[CM_ARRAY_NAME];
     snprintf(name, sizeof name, "%s.%s", function, port);
     for (int i = 0; i < examples->count; i++)
@@ -29,7 +30,7 @@ const float *cm_examples_find(const cm_examples *examples, const char *function,
 
 /* A new array for a port. */
 static cm_status add_array(const playing *p, const cm_onnx_port *port, float **data) {
-    cm_examples *e = p->examples;
+    cm_export_examples *e = p->examples;
     cm_array *array = &e->array[e->count];
     *array = (cm_array){.name = e->name[e->count], .ndim = port->ndim, .dim = {p->rows}};
     snprintf(e->name[e->count], CM_ARRAY_NAME, "%s.%s", p->function.name, port->name);
@@ -52,16 +53,22 @@ static void draw_memory(playing *p, float *row) {
         (float)cm_rng_below(&p->rng, (uint32_t)(c->prefix_horizon < STEPS_MOST ? c->prefix_horizon : STEPS_MOST));
 }
 
+/* Bytes up to the one that stands for 1, as in planes of 0 and 1 and in pictures of 0 .. 1. */
+static float draw_byte(playing *p) {
+    const float most = fminf(fmaxf(rintf(1.0f / p->network->options.unit), 1.0f), (float)UINT8_MAX);
+    return (float)cm_rng_below(&p->rng, 1 + (uint32_t)most);
+}
+
 static float draw(playing *p, const cm_function_port *port) {
     if (port->below > 0) return (float)cm_rng_below(&p->rng, (uint32_t)port->below);
-    return port->port.type == CM_ONNX_UINT8 ? (float)cm_rng_below(&p->rng, 256) : cm_rng_normal(&p->rng);
+    return port->port.type == CM_ONNX_UINT8 ? draw_byte(p) : cm_rng_normal(&p->rng);
 }
 
 /* States are those that other functions have made. */
 static const float *made_before(const playing *p, const cm_function_port *port) {
     if (port->kind != CM_PORT_PLAIN) return NULL;
-    const float *state = cm_examples_find(p->examples, "initial_inference", port->port.name);
-    return state ? state : cm_examples_find(p->examples, "afterstate_inference", port->port.name);
+    const float *state = cm_export_examples_find(p->examples, "initial_inference", port->port.name);
+    return state ? state : cm_export_examples_find(p->examples, "afterstate_inference", port->port.name);
 }
 
 static void fill(playing *p, const cm_function_port *port, float *data, size_t count) {
@@ -137,7 +144,7 @@ static cm_status play(playing *p) {
     return CM_OK;
 }
 
-static cm_status add_function(cm_examples *examples, const cm_export_network *n, cm_function_kind kind,
+static cm_status add_function(cm_export_examples *examples, const cm_export_network *n, cm_function_kind kind,
                               cm_stream *stream, int rows) {
     playing p = {.examples = examples, .network = n, .stream = stream, .rows = rows};
     p.rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, (uint64_t)kind), 0);
@@ -149,7 +156,8 @@ static cm_status add_function(cm_examples *examples, const cm_export_network *n,
     return status;
 }
 
-static cm_status add_functions(cm_examples *examples, const cm_export_network *n, cm_backend *backend, int rows) {
+static cm_status add_functions(cm_export_examples *examples, const cm_export_network *n, cm_backend *backend,
+                               int rows) {
     cm_stream *stream = NULL;
     CM_TRY(cm_stream_open(backend, &stream));
     cm_status status = CM_OK;
@@ -159,16 +167,16 @@ static cm_status add_functions(cm_examples *examples, const cm_export_network *n
     return status;
 }
 
-cm_status cm_examples_make(cm_examples *examples, const cm_export_network *network, int rows) {
+cm_status cm_export_examples_make(cm_export_examples *examples, const cm_export_network *network, int rows) {
     cm_backend *backend = NULL;
-    *examples = (cm_examples){.count = 0};
+    *examples = (cm_export_examples){.count = 0};
     CM_TRY(cm_backend_open("ref", &backend));
     cm_status status = add_functions(examples, network, backend, rows);
     cm_backend_close(backend);
     return status;
 }
 
-void cm_examples_free(cm_examples *examples) {
+void cm_export_examples_free(cm_export_examples *examples) {
     for (int i = 0; i < examples->count; i++) free(examples->array[i].data);
     examples->count = 0;
 }

@@ -20,12 +20,12 @@ static cm_status write_weights(const cm_export_model *m, cm_export_folder *folde
 
 static cm_status write_examples(const cm_export_model *m, int rows, cm_export_folder *folder) {
     char path[PATH_MAX];
-    cm_examples examples = {.count = 0};
+    cm_export_examples examples = {.count = 0};
     if (rows == 0) return CM_OK;
     CM_TRY(cm_export_folder_place(folder, "examples.safetensors", path));
-    cm_status status = cm_examples_make(&examples, &m->network, rows);
+    cm_status status = cm_export_examples_make(&examples, &m->network, rows);
     if (status == CM_OK) status = cm_safetensors_save(path, examples.array, examples.count);
-    cm_examples_free(&examples);
+    cm_export_examples_free(&examples);
     return status;
 }
 
@@ -125,7 +125,7 @@ static cm_status write_folder(const cm_export_model *m, const cm_export_request 
 cm_status cm_export_check_files(const cm_export_model *m, const cm_export_request *request) {
     char path[CM_FUNCTION_COUNT][PATH_MAX];
     const char *files[CM_FUNCTION_COUNT];
-    cm_examples examples = {.count = 0};
+    cm_export_examples examples = {.count = 0};
     int count = 0;
     for (int g = 0; g < m->graphs; g++) {
         if (!is_wanted(m->graph[g], request)) continue;
@@ -133,9 +133,9 @@ cm_status cm_export_check_files(const cm_export_model *m, const cm_export_reques
         files[count] = path[count];
         count++;
     }
-    cm_status status = cm_examples_make(&examples, &m->network, CM_CHECK_ROWS);
+    cm_status status = cm_export_examples_make(&examples, &m->network, CM_CHECK_ROWS);
     if (status == CM_OK) status = cm_export_check(&examples, files, count);
-    cm_examples_free(&examples);
+    cm_export_examples_free(&examples);
     return status;
 }
 

@@ -287,20 +287,43 @@ static cm_onnx_value atoms_of(cm_translation *t, const cm_support *support) {
         return CM_NO_VALUE;
     }
     for (int i = 0; i < support->size; i++) atom[i] = (float)((double)support->min + cm_support_step(support) * i);
-    const cm_onnx_port port = {name, CM_ONNX_FLOAT, 2, {support->size, 1}};
+    const cm_onnx_port port = {name, CM_ONNX_FLOAT, 1, {support->size}};
     const cm_onnx_value atoms = cm_onnx_array(t->graph, &port, atom, false);
     free(atom);
     return atoms;
 }
 
+/* Columns in reverse. */
+static cm_onnx_value flip(cm_translation *t, cm_onnx_value rows) {
+    const int64_t from = -1, to = INT64_MIN, axis = 1, step = -1;
+    const cm_onnx_value out =
+        CM_ONNX(t->graph, Slice, rows, cm_onnx_ints(t->graph, &from, 1), cm_onnx_ints(t->graph, &to, 1),
+                cm_onnx_ints(t->graph, &axis, 1), cm_onnx_ints(t->graph, &step, 1));
+    cm_onnx_set_python(t->graph, "torch.flip({0}, (1,))");
+    return out;
+}
+
+/* The sum of p_i a_i. Atoms of both signs cancel: each is added to its opposite first, so that little is lost. */
+static cm_onnx_value mean_of(cm_translation *t, cm_onnx_value logits, const cm_support *support) {
+    const int64_t last = -1;
+    const cm_onnx_value part = CM_ONNX(t->graph, Mul, softmax(t, logits), atoms_of(t, support));
+    const cm_onnx_value pairs = CM_ONNX(t->graph, Add, part, flip(t, part));
+    const cm_onnx_value twice = CM_ONNX(t->graph, ReduceSum, pairs, cm_onnx_ints(t->graph, &last, 1));
+    cm_onnx_set_int(t->graph, "keepdims", 0);
+    return times(t, twice, 0.5);
+}
+
 static void write_support_decode(cm_translation *t, const cm_tape_call *call) {
     const cm_support *support = &call->attr->support;
     const int64_t flat = CM_ONNX_BATCH;
-    cm_onnx_value mean = ROWS(t, call, support_decode, logits);
-    if (support->size > 1) mean = CM_ONNX(t->graph, MatMul, softmax(t, mean), atoms_of(t, support));
-    mean = cm_translate_reshape(t, mean, &flat, 1);
-    if (support->size > 1 && support->transform) mean = inverse_transform(t, mean);
-    cm_translate_write(t, VAR(call, support_decode, value), mean);
+    cm_onnx_value value = ROWS(t, call, support_decode, logits);
+    if (support->size == 1) {
+        value = cm_translate_reshape(t, value, &flat, 1);
+    } else {
+        value = mean_of(t, value, support);
+        if (support->transform) value = inverse_transform(t, value);
+    }
+    cm_translate_write(t, VAR(call, support_decode, value), value);
 }
 
 /* ---- value prefixes ---- */
@@ -340,7 +363,9 @@ static void write_prefix_step(cm_translation *t, const cm_tape_call *call) {
 
 /* ---- the rows ---- */
 
-static const cm_translate_row rows[CM_OP_COUNT] = {
+typedef void (*operation_row)(cm_translation *t, const cm_tape_call *call);
+
+static const operation_row rows[CM_OP_COUNT] = {
 #define ROW(name) [CM_OP_##name] = write_##name
     ROW(dense),         ROW(conv2d),
     ROW(activation),    ROW(add),
@@ -353,4 +378,16 @@ static const cm_translate_row rows[CM_OP_COUNT] = {
 #undef ROW
 };
 
-cm_translate_row cm_translate_row_of(cm_op op) { return rows[op]; }
+void cm_translate_calls(cm_translation *t) {
+    for (int i = 0; i < cm_tape_calls(t->tape) && t->graph->status == CM_OK; i++) {
+        const cm_tape_call call = cm_tape_call_at(t->tape, i);
+        const operation_row row = rows[call.op];
+        t->graph->part = cm_op_name(call.op);
+        if (row && call.attr->accumulate == 0) {
+            row(t, &call);
+        } else {
+            cm_onnx_graph_fail(t->graph, "%s: operation %s of this network cannot be written in ONNX yet",
+                               t->graph->name, cm_op_name(call.op));
+        }
+    }
+}

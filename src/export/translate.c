@@ -160,7 +160,7 @@ void cm_translate_write_rows(cm_translation *t, cm_var var, cm_onnx_value rows) 
     if (rows != CM_NO_VALUE) t->value[var] = shaped(t, var, rows);
 }
 
-/* ---- calls ---- */
+/* ---- a translation ---- */
 
 cm_status cm_translation_open(cm_translation *t, const cm_tape *tape, const cm_export_weights *weights,
                               cm_onnx_graph *graph) {
@@ -171,17 +171,3 @@ cm_status cm_translation_open(cm_translation *t, const cm_tape *tape, const cm_e
 }
 
 void cm_translation_close(cm_translation *t) { free(t->value); }
-
-void cm_translate_calls(cm_translation *t) {
-    for (int i = 0; i < cm_tape_calls(t->tape) && t->graph->status == CM_OK; i++) {
-        const cm_tape_call call = cm_tape_call_at(t->tape, i);
-        const cm_translate_row row = cm_translate_row_of(call.op);
-        t->graph->part = cm_op_name(call.op);
-        if (row && call.attr->accumulate == 0) {
-            row(t, &call);
-        } else {
-            cm_onnx_graph_fail(t->graph, "%s: operation %s of this network cannot be written in ONNX yet",
-                               t->graph->name, cm_op_name(call.op));
-        }
-    }
-}

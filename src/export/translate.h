@@ -57,10 +57,6 @@ cm_onnx_value cm_translate_columns(cm_translation *t, cm_onnx_value rows, int fi
 cm_onnx_value cm_translate_scale(cm_translation *t, cm_onnx_value bytes, float unit);
 cm_onnx_value cm_translate_one_hot(cm_translation *t, cm_onnx_value index, int n);
 
-/* Row of an operation in operators.c; NULL: it has none. */
-typedef void (*cm_translate_row)(cm_translation *t, const cm_tape_call *call);
-cm_translate_row cm_translate_row_of(cm_op op);
-
 /* Copies [N, H, W, C] to [N, C, H, W], or back. */
 void cm_channels_first(float *to, const float *from, const int dim[4]);
 void cm_channels_last(float *to, const float *from, const int dim[4]);

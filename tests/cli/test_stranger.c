@@ -47,6 +47,7 @@ static const char *const lines[] = {
     "inspect --run R",
     "inspect --run R --checkpoint latest --json",
     "inspect --config R/config.json",
+    "export --run R --hub exported --overwrite",
     "config --config R/config.json",
     "config --config R/config.json --explain env_name",
     "config --config R/config.json --write new.json",
@@ -159,9 +160,9 @@ static const char *fill(const char *line, const char *folder) {
 
 /* Whether a line opens what it is given, and so has to say that it does not. */
 static bool needs_environment(const char *line) {
-    static const char *const reads[] = {"plot",       "runs",      "inspect --run", "environments", "devices",
-                                        "doctor",     "help",      "completion",    "version",      "search --case",
-                                        "test-cases", "--explain", "--init-from",   "--replay-from"};
+    static const char *const reads[] = {"plot",       "runs",      "inspect --run", "environments",  "devices",
+                                        "doctor",     "help",      "completion",    "version",       "search --case",
+                                        "test-cases", "--explain", "--init-from",   "--replay-from", "export"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (strstr(line, reads[i])) return false;
     return true;
@@ -287,6 +288,7 @@ START_TEST(what_is_named_is_opened_and_what_was_trained_with_needs_no_name) {
     expect_mark(false, "eval --run library --episodes 2");
     expect_mark(true, "eval --run library --episodes 2 --set env_name=./marks.so");
     expect_mark(true, "inspect --run library --set Environment.env_name=./marks.so");
+    expect_mark(true, "export --run library --torch named --set env_name=./marks.so");
     expect_mark(true, "benchmark env --env ./marks.so --seconds 0.01");
     expect_mark(false, "eval --run library --episodes 2"); /* to be named once is not to be trained with */
     expect_mark(false, "train --quiet --run new --config library/config.json");

@@ -287,6 +287,19 @@ START_TEST(writer_lays_out_as_python_does_and_its_text_reads_back) {
 }
 END_TEST
 
+START_TEST(a_value_is_copied_with_all_that_is_in_it) {
+    static const char text[] = "{\"a\": [1, -2.5, true, null, {\"b\": \"c\"}], \"d\": {}, \"e\": []}";
+    cm_json_writer *w;
+    cm_json_doc *doc;
+    ck_assert_int_eq(cm_json_parse(text, sizeof text - 1, "text", &doc), CM_OK);
+    ck_assert_int_eq(cm_json_writer_create(0, &w), CM_OK);
+    cm_json_put(w, NULL, cm_json_root(doc));
+    ck_assert_str_eq(cm_json_writer_text(w, NULL), text);
+    cm_json_writer_destroy(w);
+    cm_json_free(doc);
+}
+END_TEST
+
 START_TEST(writer_that_nests_too_deeply_reports_it) {
     cm_json_writer *w;
     ck_assert_int_eq(cm_json_writer_create(0, &w), CM_OK);
@@ -371,6 +384,7 @@ int main(void) {
     tcase_add_test(c, arrays_are_flattened_and_their_length_is_checked);
     tcase_add_test(c, doubles_are_printed_as_python_prints_them);
     tcase_add_test(c, writer_lays_out_as_python_does_and_its_text_reads_back);
+    tcase_add_test(c, a_value_is_copied_with_all_that_is_in_it);
     tcase_add_test(c, writer_that_nests_too_deeply_reports_it);
     tcase_add_test(c, file_that_is_missing_or_a_folder_is_one_clear_error);
     tcase_add_test(c, lines_are_read_one_by_one_with_their_numbers);
