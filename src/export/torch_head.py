@@ -29,8 +29,8 @@ def one_hot(index: Tensor, size: int) -> Tensor:
 
 
 def expand(x: Tensor, shape: Sequence[int]) -> Tensor:
-    """x in the shape that it and `shape` are broadcast to."""
-    return x.broadcast_to(torch.broadcast_shapes(x.shape, shape))
+    """[B, E, 1, 1] in every cell of planes, whose sizes are the last two of `shape`."""
+    return x.expand(-1, -1, *shape[2:])
 
 
 def read_safetensors(path: str | pathlib.Path) -> dict[str, Tensor]:
