@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/curves.h"
 #include "cli/output.h"
+#include "cli/svg.h"
 #include "core/directory.h"
 #include "env/env.h"
 #include "run/directory.h"
@@ -217,10 +218,14 @@ static void put_players(const request *r) {
 
 static void put_sides(const request *r) { put_words(r, "first|second|only|none", ""); }
 
+static void put_themes(const request *r) { put_words(r, CM_THEME_WORDS, ""); }
+
+static void put_networks(const request *r) { put_words(r, "plain|configured", ""); }
+
 static void put_over(const request *r) { put_words(r, CM_CURVES_OVER("|"), ""); }
 
-/* By the name of a flag, else by its argument or by a positional one. Where that is no word of the table, as N, there
- * is nothing to propose. */
+/* By the name of a flag, else by its argument; or by a positional argument as the table of commands writes it. Where
+ * none of these is a word of the table, as N, there is nothing to propose. */
 static const struct {
     const char *name;
     void (*put)(const request *r);
@@ -232,15 +237,17 @@ static const struct {
     {"--config", put_recipes_and_files},
     {"--human", put_sides},
     {"KEY=VALUE", put_settings},
+    {"--theme", put_themes},
+    {"--network", put_networks},
     {"DIR", put_runs},
-    {"DIR...", put_runs},
-    {"RUN...", put_runs},
     {"FILE", put_files},
     {"WHICH", put_checkpoints},
     {"WHO", put_players},
-    {"NAME", put_tasks},
-    {"COMMAND", put_commands},
-    {"SHELL", put_shells},
+    {"[DIR...]", put_runs},
+    {"RUN...", put_runs},
+    {"[NAME]", put_tasks},
+    {"[COMMAND]", put_commands},
+    {"[SHELL]", put_shells},
 };
 
 /* Flags whose words are those of a key. */
@@ -273,11 +280,10 @@ static const cm_flag *find_flag(const cm_command *command, const char *word, siz
     return NULL;
 }
 
-/* "[NAME]" as "NAME"; the flags, where a command takes no such word. */
+/* The flags, where a command takes no such word. */
 static void put_positional(const request *r) {
-    const char *name = r->command->positional + (r->command->positional[0] == '[');
-    const size_t length = strcspn(name, "]");
-    if (length == 0 || !put_from(r, name, length)) put_flags(r);
+    const size_t length = strcspn(r->command->positional, " ");
+    if (length == 0 || !put_from(r, r->command->positional, length)) put_flags(r);
 }
 
 static void put_word(request *r) {
