@@ -6,13 +6,14 @@
 #include "cli/svg.h"
 
 enum {
-    GAP = 10,        /* between neighbours */
-    TITLE = 26,      /* height */
-    LETTERS = 18,    /* height of a line of letters */
-    SINGLE = 420,    /* height of a picture with one pair of axes */
-    ROW = 230,       /* and of a row where there are more */
-    MOST_INSIDE = 8, /* rows of a legend in front of the data */
-    X_MARGIN = 3,    /* percent of the range on each side */
+    GAP = 10,           /* between neighbours */
+    TITLE = 26,         /* height */
+    LETTERS = 18,       /* height of a line of letters */
+    SINGLE = 420,       /* height of a picture with one pair of axes */
+    ROW = 230,          /* and of a row where there are more */
+    MOST_IN_COLUMN = 3, /* panels */
+    MOST_INSIDE = 8,    /* rows of a legend in front of the data */
+    X_MARGIN = 3,       /* percent of the range on each side */
     Y_MARGIN = 5
 };
 
@@ -73,7 +74,8 @@ static double widest_label(const cm_axis *axis) {
 
 /* As many ticks as have space for their labels next to each other. */
 static void make_x(range r, double width, cm_axis *out) {
-    for (int most = (int)(width / 60.0) < 10 ? (int)(width / 60.0) : 10; most >= 1; most--) {
+    const int space = (int)(width / 60.0);
+    for (int most = space < 2 ? 2 : space > 10 ? 10 : space; most >= 1; most--) {
         cm_axis_make(r.low, r.high, X_MARGIN / 100.0, most, out);
         const double between = out->step / (out->high - out->low) * width;
         if (out->ticks == 1 || between >= widest_label(out) + GAP) return;
@@ -214,35 +216,49 @@ static double row_height(const cm_figure *figure) {
     return height;
 }
 
-static void make_panels(const cm_figure *figure, range x, const range *y, int columns, const sides *least,
-                        cm_layout *out) {
+static void make_panels(const cm_figure *figure, range x, const range *y, const sides *least, cm_layout *out) {
+    const int columns = out->columns;
     for (int p = 0; p < figure->count; p++)
         make_panel(figure, p, x, y[p], p + columns >= figure->count, &least[p % columns], &out->panel[p]);
 }
 
-static void find_sides(const cm_layout *layout, int count, int columns, sides *out) {
+static void find_sides(const cm_layout *layout, int count, sides *out) {
     for (int p = 0; p < count; p++) {
         const cm_panel *panel = &layout->panel[p];
-        sides *s = &out[p % columns];
+        sides *s = &out[p % layout->columns];
         s->left = fmax(s->left, panel->frame.left - panel->area.left);
         s->right = fmax(s->right, panel->area.right - panel->frame.right);
     }
 }
 
-cm_status cm_layout_make(const cm_figure *figure, cm_layout *out) {
-    range x, y[CM_PLOT_PANELS];
-    sides common[2] = {{0.0, 0.0}, {0.0, 0.0}};
-    CM_TRY(find_ranges(figure, &x, y));
-    const int columns = figure->count <= 3 ? 1 : 2, rows = (figure->count + columns - 1) / columns;
+static void arrange(const cm_figure *figure, range x, const range *y, int columns, cm_layout *out) {
+    const int rows = (figure->count + columns - 1) / columns;
     const double height = row_height(figure), width = (double)CM_PLOT_WIDTH / columns;
-    *out = (cm_layout){.width = CM_PLOT_WIDTH, .height = TITLE + height * rows + GAP / 2.0};
+    sides common[2] = {{0.0, 0.0}, {0.0, 0.0}};
+    *out = (cm_layout){.width = CM_PLOT_WIDTH, .height = TITLE + height * rows + GAP / 2.0, .columns = columns};
     for (int p = 0; p < figure->count; p++) {
         const int row = p / columns;
         const double left = p % columns * width, top = TITLE + height * row;
         out->panel[p].area = (cm_box){left, top, left + width, top + height};
     }
-    make_panels(figure, x, y, columns, common, out);
-    find_sides(out, figure->count, columns, common);
-    make_panels(figure, x, y, columns, common, out);
+    make_panels(figure, x, y, common, out);
+    find_sides(out, figure->count, common);
+    make_panels(figure, x, y, common, out);
+}
+
+static bool has_legend_outside(const cm_layout *layout, int count) {
+    for (int p = 0; p < count; p++) {
+        const cm_panel *panel = &layout->panel[p];
+        if (panel->rows > 0 && panel->legend.left >= panel->frame.right) return true;
+    }
+    return false;
+}
+
+/* Many panels have two columns, unless a legend takes the space of data there. */
+cm_status cm_layout_make(const cm_figure *figure, cm_layout *out) {
+    range x, y[CM_PLOT_PANELS];
+    CM_TRY(find_ranges(figure, &x, y));
+    arrange(figure, x, y, figure->count <= MOST_IN_COLUMN ? 1 : 2, out);
+    if (out->columns > 1 && has_legend_outside(out, figure->count)) arrange(figure, x, y, 1, out);
     return CM_OK;
 }

@@ -29,6 +29,7 @@ typedef struct cm_panel {
 
 typedef struct cm_layout {
     double width, height;
+    int columns; /* panels of a row */
     cm_panel panel[CM_PLOT_PANELS];
 } cm_layout;
 

@@ -241,11 +241,10 @@ static cm_status put_panel(const cm_plot *plot, const cm_panel *panel, bool is_l
 
 static cm_status put_all(const cm_figure *figure, const cm_layout *layout, cm_svg *svg) {
     char title[256];
-    const int below = figure->count <= 3 ? 1 : 2;
     cm_svg_text_fit(figure->title, layout->width - 40.0, title, sizeof title);
     cm_svg_text(svg, layout->width / 2.0, 21.0, "middle", title);
     for (int p = 0; p < figure->count; p++)
-        CM_TRY(put_panel(&figure->plots[p], &layout->panel[p], p + below >= figure->count, svg));
+        CM_TRY(put_panel(&figure->plots[p], &layout->panel[p], p + layout->columns >= figure->count, svg));
     return CM_OK;
 }
 

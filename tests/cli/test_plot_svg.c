@@ -232,6 +232,25 @@ START_TEST(plots_of_a_figure_have_axes_of_their_own) {
 }
 END_TEST
 
+/* In two columns legends would leave little of the frames. */
+START_TEST(panels_with_legends_next_to_them_are_in_one_column) {
+    make_series(10, 1, 0);
+    cm_plot plots[5];
+    for (int p = 0; p < 5; p++) {
+        plots[p] = (cm_plot){"run", "env steps", "", &series[2 * p], 2};
+        for (int i = 0; i < POINTS; i++) ys[2 * p][i] = i % 2, ys[2 * p + 1][i] = (i + 1) % 2;
+    }
+    char *svg = draw(&(cm_figure){"run", plots, 5});
+    ck_assert_int_eq(count_of(svg, "env steps"), 1);
+    for (const char *at = svg; (at = strstr(at, "data-frame=\"")) != NULL; at++) {
+        const cm_box f = frame_of(at);
+        ck_assert_double_gt(f.right - f.left, CM_PLOT_WIDTH / 2.0);
+    }
+    expect_texts_apart(svg);
+    free(svg);
+}
+END_TEST
+
 START_TEST(many_points_take_the_space_of_those_that_are_seen) {
     enum { MANY_POINTS = 100000 };
     double *x = malloc(2 * MANY_POINTS * sizeof *x), *y = x + MANY_POINTS;
@@ -339,6 +358,7 @@ int main(void) {
     tcase_add_test(tests, what_is_no_number_breaks_the_line);
     tcase_add_test(tests, a_mean_of_fewer_runs_is_thin_and_said);
     tcase_add_test(tests, plots_of_a_figure_have_axes_of_their_own);
+    tcase_add_test(tests, panels_with_legends_next_to_them_are_in_one_column);
     tcase_add_test(tests, many_points_take_the_space_of_those_that_are_seen);
     tcase_add_test(tests, names_are_escaped_and_long_ones_keep_their_end);
     tcase_add_test(tests, themes_are_light_dark_or_the_readers);
