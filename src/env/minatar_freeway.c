@@ -36,10 +36,11 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     (void)params, (void)ended; /* just where the time is over, as max_plies says */
     CM_TRY(cm_minatar_check_action(s->last_action));
     for (int i = 0; i < CM_FREEWAY_CARS; i++) {
-        CM_TRY(cm_env_check_int("the column of a car of it", s->column[i], 0, CM_MINATAR_LAST));
-        CM_TRY(cm_env_check_int("the speed of a car of it", s->period[i], 1, CM_FREEWAY_SLOWEST));
-        CM_TRY(cm_env_check_int("the count of a car of it", s->count[i], 0, s->period[i]));
-        CM_TRY(cm_env_check_int("the direction of a car of it", s->side[i], -1, 1));
+        const int period = cm_freeway_car(s->period, i);
+        CM_TRY(cm_env_check_int("the column of a car of it", cm_freeway_car(s->column, i), 0, CM_MINATAR_LAST));
+        CM_TRY(cm_env_check_int("the speed of a car of it", period, 1, CM_FREEWAY_SLOWEST));
+        CM_TRY(cm_env_check_int("the count of a car of it", cm_freeway_car(s->count, i), 0, period));
+        CM_TRY(cm_env_check_int("the stride of a car of it", cm_freeway_car(s->stride, i), 1, CM_MINATAR_LAST));
     }
     CM_TRY(cm_env_check_int("its chicken's row", s->row, 1, CM_MINATAR_LAST));
     CM_TRY(cm_env_check_int("its chicken's wait", s->wait, 0, CM_FREEWAY_WAIT));

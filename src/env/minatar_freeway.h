@@ -11,27 +11,36 @@ extern "C" {
 enum { CM_FREEWAY_CHANNELS = 7, CM_FREEWAY_CARS = 8, CM_FREEWAY_SLOWEST = 5 };
 enum { CM_FREEWAY_COLUMN = 4, CM_FREEWAY_WAIT = 3, CM_FREEWAY_TIME = 2500 };
 
-/* Car i is in row i + 1. */
+/* A byte for each car, that of car i, which is in row i + 1, from bit 8 i on. */
+typedef uint64_t cm_freeway_cars;
+
 typedef struct cm_freeway {
-    int8_t column[CM_FREEWAY_CARS];
-    int8_t count[CM_FREEWAY_CARS];  /* frames to its next cell      */
-    int8_t period[CM_FREEWAY_CARS]; /* speed 1 .. 5: frames of it   */
-    int8_t side[CM_FREEWAY_CARS];   /* 1: it goes right, -1: left   */
-    int8_t row;                     /* of the chicken, in column 4  */
-    int8_t wait;                    /* frames until it may go on    */
+    cm_freeway_cars column;
+    cm_freeway_cars count;  /* frames to its next cell                                          */
+    cm_freeway_cars period; /* speed 1 .. 5: frames of it                                       */
+    cm_freeway_cars stride; /* columns that it goes on by, around the edge: 1 right, or 9: left */
+    int8_t row;             /* of the chicken, in column 4                                      */
+    int8_t wait;            /* frames until it may go on                                        */
     uint8_t last_action, unused;
     int32_t time; /* frames that are left, -1 after the last one */
 } cm_freeway;
 
+#define CM_FREEWAY_EACH ((cm_freeway_cars)0x0101010101010101)
+
+static CM_HD inline int cm_freeway_car(cm_freeway_cars cars, int i) { return (int)(cars >> 8 * i & 0xff); }
+
 /* New speeds and directions; the cars stay where they are. Draws: eight speeds, eight directions. */
 static CM_HD inline void cm_freeway_draw(cm_freeway *s, cm_pcg64 *random) {
+    s->period = s->stride = 0;
     for (int i = 0; i < CM_FREEWAY_CARS; i++)
-        s->period[i] = s->count[i] = (int8_t)(1 + cm_pcg64_below(random, CM_FREEWAY_SLOWEST));
-    for (int i = 0; i < CM_FREEWAY_CARS; i++) s->side[i] = cm_pcg64_double(random) < 0.5 ? -1 : 1;
+        s->period |= (cm_freeway_cars)(1 + cm_pcg64_below(random, CM_FREEWAY_SLOWEST)) << 8 * i;
+    for (int i = 0; i < CM_FREEWAY_CARS; i++)
+        s->stride |= (cm_freeway_cars)(cm_pcg64_double(random) < 0.5 ? CM_MINATAR_SIDE - 1 : 1) << 8 * i;
+    s->count = s->period;
 }
 
 static CM_HD inline void cm_freeway_start(cm_freeway *s, cm_pcg64 *random) {
-    for (int i = 0; i < CM_FREEWAY_CARS; i++) s->column[i] = 0;
+    s->column = 0;
     cm_freeway_draw(s, random);
     s->row = CM_MINATAR_LAST, s->wait = CM_FREEWAY_WAIT;
     s->last_action = CM_MINATAR_NONE, s->unused = 0;
@@ -40,16 +49,18 @@ static CM_HD inline void cm_freeway_start(cm_freeway *s, cm_pcg64 *random) {
 
 /* Whether a car is on the chicken. */
 static CM_HD inline bool cm_freeway_is_hit(const cm_freeway *s) {
-    return s->row >= 1 && s->row <= CM_FREEWAY_CARS && s->column[s->row - 1] == CM_FREEWAY_COLUMN;
+    return s->row >= 1 && s->row <= CM_FREEWAY_CARS && cm_freeway_car(s->column, s->row - 1) == CM_FREEWAY_COLUMN;
 }
 
-/* A car whose count is 0 goes on by one cell, around the edge; those of the others fall. */
+/* A car whose count is 0 goes on by one cell, around the edge; those of the others fall. All bytes at once: they stay
+ * below 128, so that none carries into the next one. */
 static CM_HD inline void cm_freeway_drive(cm_freeway *s) {
-    for (int i = 0; i < CM_FREEWAY_CARS; i++) {
-        const int8_t goes = s->count[i] == 0, x = (int8_t)(s->column[i] + (goes ? s->side[i] : 0));
-        s->column[i] = (int8_t)(x < 0 ? CM_MINATAR_LAST : x > CM_MINATAR_LAST ? 0 : x);
-        s->count[i] = (int8_t)(goes ? s->period[i] : s->count[i] - 1);
-    }
+    const cm_freeway_cars each = CM_FREEWAY_EACH, high = each << 7;
+    const cm_freeway_cars zero = ~((s->count | high) - each) & high, goes = zero | (zero - (zero >> 7));
+    s->count = (s->count - (each & ~goes)) | (s->period & goes);
+    s->column += s->stride & goes;
+    const cm_freeway_cars beyond = (s->column + each * (128 - CM_MINATAR_SIDE)) & high;
+    s->column -= (beyond >> 7) * CM_MINATAR_SIDE;
 }
 
 /* One frame. Returns whether it is the last; *reward is 1 for a road that is crossed, else 0. A car can only meet the
@@ -78,12 +89,9 @@ static CM_HD inline bool cm_freeway_step(cm_freeway *s, int action, cm_pcg64 *ra
 static CM_HD inline void cm_freeway_planes(const cm_freeway *s, cm_minatar_cells planes[CM_FREEWAY_CHANNELS]) {
     cm_minatar_put(&planes[0], CM_FREEWAY_COLUMN, s->row);
     for (int i = 0; i < CM_FREEWAY_CARS; i++) {
-        const int behind = s->column[i] - s->side[i];
-        cm_minatar_put(&planes[1], s->column[i], i + 1);
-        cm_minatar_put(&planes[1 + s->period[i]],
-                       behind < 0                 ? CM_MINATAR_LAST
-                       : behind > CM_MINATAR_LAST ? 0
-                                                  : behind,
+        const int x = cm_freeway_car(s->column, i), behind = x - cm_freeway_car(s->stride, i);
+        cm_minatar_put(&planes[1], x, i + 1);
+        cm_minatar_put(&planes[1 + cm_freeway_car(s->period, i)], behind < 0 ? behind + CM_MINATAR_SIDE : behind,
                        i + 1);
     }
 }
