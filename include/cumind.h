@@ -27,6 +27,7 @@
 extern "C" {
 #endif
 
+/* Before every function here: the shared library shows it. */
 #if defined(__GNUC__)
 #define CUMIND_API __attribute__((visibility("default")))
 #else
@@ -41,6 +42,7 @@ extern "C" {
 CUMIND_API int cumind_interface(void);       /* CUMIND_INTERFACE of the library that is linked */
 CUMIND_API const char *cumind_version(void); /* "0.2.0"; static                                */
 
+/* What a function that can fail returns. */
 typedef enum cumind_status {
     CUMIND_OK = 0,
     CUMIND_ERR_INPUT,      /* a bad value: argument, setting, content of a file                          */
@@ -64,13 +66,14 @@ CUMIND_API cumind_status cumind_fail(cumind_status status, const char *message);
 /* Levels of lines of the log. */
 typedef enum cumind_log_level { CUMIND_DEBUG, CUMIND_INFO, CUMIND_WARNING, CUMIND_ERROR } cumind_log_level;
 
-/* From now on lines go to `log` in place of stderr, from any thread, one at a time; it may not call the library. `line`
- * has no newline. NULL: to stderr again. For the whole process. */
+/* Takes a line of the log, without a newline, from any thread, one at a time; may not call the library. */
 typedef void (*cumind_log_function)(void *context, cumind_log_level level, const char *line);
+/* From now on lines go to `log` in place of stderr; NULL: to stderr again. For the whole process. */
 CUMIND_API void cumind_log_to(cumind_log_function log, void *context);
 
 /* ---- what an environment is -------------------------------------------------------------------------------------- */
 
+/* What a task is. */
 typedef struct cumind_spec {
     char name[32];                  /* with its size: "go9"                                                     */
     int observation_rank;           /* 1 or 3                                                                   */
@@ -89,6 +92,7 @@ typedef struct cumind_spec {
 
 /* ---- environments in batches ------------------------------------------------------------------------------------- */
 
+/* Instances of one environment. */
 typedef struct cumind_env cumind_env;
 
 /* What is seen of each of n environments. Owned by the handle, at the same place until it is closed, and written by
@@ -115,9 +119,9 @@ CUMIND_API cumind_status cumind_env_open(const char *name, int instances, uint64
                                          int settings_count, cumind_env **out);
 CUMIND_API void cumind_env_close(cumind_env *env); /* NULL is allowed */
 
-CUMIND_API int cumind_env_instances(const cumind_env *env);
-CUMIND_API void cumind_env_get_spec(const cumind_env *env, cumind_spec *out);
-CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);
+CUMIND_API int cumind_env_instances(const cumind_env *env);                   /* n              */
+CUMIND_API void cumind_env_get_spec(const cumind_env *env, cumind_spec *out); /* what they are  */
+CUMIND_API cumind_env_arrays cumind_env_get_arrays(const cumind_env *env);    /* where they are shown */
 
 /* New episodes. which [n]: 1 for those that begin again, NULL: all. seeds [n]: of their episodes, as Gymnasium's
  * reset(seed=...) has them; those of the registry go on with that generator in later episodes, as there. NULL: the next
@@ -134,8 +138,9 @@ CUMIND_API cumind_status cumind_env_step(cumind_env *env, const int32_t *actions
 /* The same of a continuous task by values [n, D], which are clipped to their bounds. */
 CUMIND_API cumind_status cumind_env_step_values(cumind_env *env, const float *values);
 
-/* An environment as lines of text for people, at most size bytes with the final NUL; its action by name ("d4"). */
+/* An environment as lines of text for people, at most size bytes with the final NUL. */
 CUMIND_API cumind_status cumind_env_picture(cumind_env *env, int instance, char *text, size_t size);
+/* An action by its name ("d4"), likewise. */
 CUMIND_API cumind_status cumind_env_action_name(const cumind_env *env, int action, char *text, size_t size);
 
 /* Environment `to` goes on as `from` is: state, step, episode number, the generator of a named seed. The seed that the
@@ -144,6 +149,7 @@ CUMIND_API cumind_status cumind_env_copy(cumind_env *env, int to, int from);
 
 /* ---- agents ------------------------------------------------------------------------------------------------------ */
 
+/* A trained agent. */
 typedef struct cumind_agent cumind_agent;
 
 /* Which checkpoint, in place of a number of updates. */
@@ -161,6 +167,7 @@ CUMIND_API cumind_status cumind_agent_open(const char *run, int64_t checkpoint, 
                                            int settings_count, cumind_agent **out);
 CUMIND_API void cumind_agent_close(cumind_agent *agent); /* NULL is allowed */
 
+/* What an agent is. */
 typedef struct cumind_agent_facts {
     int64_t updates, env_steps, episodes; /* that its weights have seen                                               */
     int simulations;                      /* N of a search                                                            */
@@ -169,7 +176,7 @@ typedef struct cumind_agent_facts {
     bool needs_states;                    /* it searches on the true rules: cumind_agent_analyse_env alone can ask it */
 } cumind_agent_facts;
 
-CUMIND_API void cumind_agent_get_facts(const cumind_agent *agent, cumind_agent_facts *out);
+CUMIND_API void cumind_agent_get_facts(const cumind_agent *agent, cumind_agent_facts *out); /* what it is */
 CUMIND_API void cumind_agent_get_spec(const cumind_agent *agent, cumind_spec *out); /* of what it was trained on */
 
 /* Environments of what it was trained on, with its settings; as cumind_env_open. They may outlive the agent. */
@@ -207,13 +214,12 @@ CUMIND_API cumind_status cumind_agent_evaluate(cumind_agent *agent, int episodes
 /* The D numbers of an action of a continuous task, into values [D]. Errors: CUMIND_ERR_INPUT. */
 CUMIND_API cumind_status cumind_agent_values(const cumind_agent *agent, int32_t action, float *values);
 
-/* The three functions of the network, n rows. Representation and prediction: observation [n, O] -> hidden [n, S],
- * logits [n, A], value [n]. Dynamics and prediction: hidden, action [n] -> next_hidden [n, S], reward [n], logits [n,
- * A], value [n]. Arrays that results go to may be NULL. Errors: CUMIND_ERR_INPUT; CUMIND_ERR_ABSENT for agents without
- * dynamics of that kind: those that search on the true rules, with chance, with a value prefix, or that draw actions.
- */
+/* Representation and prediction of the network, n rows: observation [n, O] -> hidden [n, S], logits [n, A], value [n].
+ * Arrays that results go to may be NULL. Errors: CUMIND_ERR_INPUT; CUMIND_ERR_ABSENT for agents without dynamics of
+ * the common kind: those that search on the true rules, with chance, with a value prefix, or that draw actions. */
 CUMIND_API cumind_status cumind_agent_initial_inference(cumind_agent *agent, int n, const float *observation,
                                                         float *hidden, float *logits, float *value);
+/* Dynamics and prediction, likewise: hidden, action [n] -> next_hidden [n, S], reward [n], logits [n, A], value [n]. */
 CUMIND_API cumind_status cumind_agent_recurrent_inference(cumind_agent *agent, int n, const float *hidden,
                                                           const int32_t *action, float *next_hidden, float *reward,
                                                           float *logits, float *value);
@@ -248,20 +254,22 @@ typedef struct cumind_training {
     /* Called after every iteration, on the thread of cumind_train. May call the library, but not cumind_train. Not 0:
      * the run is saved and ends. NULL: nothing is called. */
     int (*iteration)(void *context, const cumind_iteration *seen);
-    void *context;
+    void *context; /* given to `iteration` */
 } cumind_training;
 
+/* Why a training has ended. */
 typedef enum cumind_train_end {
     CUMIND_STOPPED, /* asked to stop: saved, and goes on with `resume`  */
     CUMIND_LIMIT,   /* a limit was met: env_steps, updates, time_limit  */
     CUMIND_GOAL     /* an evaluation has reached the goal               */
 } cumind_train_end;
 
+/* What a training has led to. */
 typedef struct cumind_train_result {
-    cumind_train_end end;
-    char run[4096]; /* its folder, for cumind_agent_open */
-    int64_t iterations, env_steps, updates, episodes;
-    double seconds;
+    cumind_train_end end;                             /* why it ended                         */
+    char run[4096];                                   /* its folder, for cumind_agent_open    */
+    int64_t iterations, env_steps, updates, episodes; /* since the start of the run */
+    double seconds;                                   /* likewise */
     int evaluation_episodes; /* of the evaluation that it ended with, on seeds of its own; 0: there was none */
     double evaluation_mean, evaluation_low, evaluation_high; /* mean return and its 95 % interval          */
 } cumind_train_result;
@@ -287,23 +295,26 @@ CUMIND_API void cumind_train_stop(void);
  * rules: DeepMind's mctx 0.0.71, whose names the options have; docs/spec/search.md. */
 typedef struct cumind_search cumind_search;
 
+/* The published searches. */
 typedef enum cumind_policy {
     CUMIND_MUZERO,           /* PUCT with Dirichlet noise (Schrittwieser et al. 2020)          */
     CUMIND_GUMBEL_MUZERO,    /* sequential halving with Gumbel noise (Danihelka et al. 2022)   */
     CUMIND_STOCHASTIC_MUZERO /* PUCT over decision and chance nodes (Antonoglou et al. 2022)   */
 } cumind_policy;
 
+/* How Q-values of a node are scaled before they meet the prior. */
 typedef enum cumind_qtransform {
     CUMIND_QTRANSFORM_BY_MIN_MAX,
     CUMIND_QTRANSFORM_BY_PARENT_AND_SIBLINGS,
     CUMIND_QTRANSFORM_COMPLETED_BY_MIX_VALUE
 } cumind_qtransform;
 
+/* Options of a search, by mctx's names; a comment names the policies and q-transforms that read them. */
 typedef struct cumind_search_options {
-    cumind_policy policy;
-    int num_simulations; /* N >= 0                                                      */
-    int max_depth;       /* 0: no limit                                                 */
-    cumind_qtransform qtransform;
+    cumind_policy policy;                      /* which search */
+    int num_simulations;                       /* N >= 0                                                      */
+    int max_depth;                             /* 0: no limit                                                 */
+    cumind_qtransform qtransform;              /* which scaling */
     float min_value, max_value, epsilon;       /* of the q-transforms                                         */
     float value_scale, maxvisit_init;          /* COMPLETED_BY_MIX_VALUE                                      */
     bool rescale_values, use_mixed_value;      /* COMPLETED_BY_MIX_VALUE                                      */
@@ -330,7 +341,7 @@ typedef struct cumind_model_out {
  * than CUMIND_OK ends the search with CUMIND_ERR_MODEL and the message of cumind_fail; CUMIND_ERR_INTERRUPTED stays
  * that. */
 typedef struct cumind_model {
-    void *context;
+    void *context;   /* given to both functions */
     int num_actions; /* A */
     int num_chance;  /* C; 0: no chance nodes */
     /* Plays action[k] in the state of slot parent[k], puts the new state into slot child[k] and evaluates it. Where

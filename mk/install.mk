@@ -38,6 +38,10 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
+api-docs: ## the page of include/cumind.h for a browser, in build/api-docs (Debian: doxygen)
+	@mkdir -p $(BUILD)/api-docs
+	@OUT=$(BUILD)/api-docs doxygen docs/Doxyfile
+
 pictures: ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz)
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
 
@@ -98,4 +102,4 @@ check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
 check-wheel-aarch64: ## the same for 64-bit ARM, in QEMU
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(BUILD)/wheel-aarch64 aarch64
-.PHONY: docs pictures install uninstall dist headers wheel wheel-aarch64 check-wheel check-wheel-aarch64
+.PHONY: docs api-docs pictures install uninstall dist headers wheel wheel-aarch64 check-wheel check-wheel-aarch64
