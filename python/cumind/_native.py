@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import os
 import re
@@ -420,9 +421,15 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _origin(kind: Any) -> str:
+    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(kind.__module__.split(".")[0], "numpy")
+
+
 def origin_of(array: Any) -> str:
     """"numpy", "torch", "jax": whose array it is."""
-    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(type(array).__module__.split(".")[0], "numpy")
+    kind: Any = type(array)
+    return _origin(kind)
 
 
 def _numbers(value: Any) -> NDArray[Any]:

@@ -157,18 +157,23 @@ class _OnHost:
     def __init__(self, origin: str, make: Callable[[Any], Any], read: Callable[[Any], NDArray[Any]]) -> None:
         self.origin, self.make, self.read = origin, make, read
 
-    def pool(self, like: Any, slots: int) -> Any:
+    def pool(self, like: Any, rows: int) -> Any:
         like = self.read(like)
-        return np.empty((slots, *like.shape[1:]), like.dtype)
+        return np.empty((rows, *like.shape[1:]), like.dtype)
 
     def fits(self, pool: Any, rows: Any) -> bool:
         return bool(rows.dtype == pool.dtype) or np.can_cast(rows.dtype, pool.dtype, "same_kind")
 
-    def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
-        pool[slots] = rows
+    def put(self, pool: Any, where: slice | NDArray[np.int64], rows: Any) -> None:
+        pool[where] = rows
 
-    def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
-        return self.make(pool.take(slots, 0))
+    def get(self, pool: Any, where: NDArray[np.int64]) -> Any:
+        return self.make(pool.take(where, 0))
+
+    def numbers(self, name: str, value: Any) -> NDArray[Any]:
+        """lib.host, without its detours where `value` is what it should be."""
+        array = self.read(value) if lib.origin_of(value) == self.origin else value
+        return array if type(array) is np.ndarray and array.dtype == np.float32 else lib.host(name, value)
 
 
 class _Torch:
@@ -186,17 +191,20 @@ class _Torch:
     def read(self, rows: Any) -> Any:
         return rows.detach()
 
-    def pool(self, like: Any, slots: int) -> Any:
-        return self.torch.empty((slots, *like.shape[1:]), dtype=like.dtype, device=self.device)
+    def pool(self, like: Any, rows: int) -> Any:
+        return self.torch.empty((rows, *like.shape[1:]), dtype=like.dtype, device=self.device)
 
     def fits(self, pool: Any, rows: Any) -> bool:
         return bool(rows.dtype == pool.dtype and rows.device == pool.device)
 
-    def put(self, pool: Any, slots: NDArray[np.int32], rows: Any) -> None:
-        pool.index_copy_(0, self.make(slots).long(), rows)
+    def put(self, pool: Any, where: slice | NDArray[np.int64], rows: Any) -> None:
+        pool[where if isinstance(where, slice) else self.make(where)] = rows
 
-    def get(self, pool: Any, slots: NDArray[np.int32]) -> Any:
-        return pool.index_select(0, self.make(slots))
+    def get(self, pool: Any, where: NDArray[np.int64]) -> Any:
+        return pool.index_select(0, self.make(where))
+
+    def numbers(self, name: str, value: Any) -> NDArray[Any]:
+        return lib.host(name, value)
 
 
 def _kind_of(array: Any) -> Any:
@@ -237,10 +245,12 @@ def _like(tree: Any, leaves: Any) -> Any:
 
 
 class _States:
-    """The embeddings of all nodes, by slot."""
+    """The embeddings of all nodes: those of one number of all roots stand together. Slot b * nodes + i has row i * batch + b.
 
-    def __init__(self, kind: Any, embedding: Any, batch: int, nodes: int) -> None:
-        self.kind, self.form = kind, embedding
+    is_even: the roots make their nodes in step, each call of the model the next one of every root."""
+
+    def __init__(self, kind: Any, embedding: Any, batch: int, nodes: int, is_even: bool) -> None:
+        self.kind, self.form, self.is_even = kind, embedding, is_even
         leaves = _leaves(embedding)
         for leaf in leaves:
             if getattr(leaf, "ndim", 0) < 1 or leaf.shape[0] != batch:
@@ -248,18 +258,23 @@ class _States:
             if lib.origin_of(leaf) != kind.origin:
                 raise InputError(f"root.embedding: arrays of {kind.origin} and of {lib.origin_of(leaf)}, but those of one library are wanted")
         self.is_single = leaves[0] is embedding
+        self.batch = batch
+        self.rows = np.arange(nodes * batch).reshape(nodes, batch).T.ravel()
         self.pools = [kind.pool(leaf, batch * nodes) for leaf in leaves]
         self.shapes = [(batch, *pool.shape[1:]) for pool in self.pools]
         self.put(np.arange(batch, dtype=np.int32) * nodes, embedding)
 
     def get(self, slots: NDArray[np.int32]) -> Any:
+        where = self.rows.take(slots)
         if self.is_single:
-            return self.kind.get(self.pools[0], slots)
-        return _like(self.form, iter([self.kind.get(pool, slots) for pool in self.pools]))
+            return self.kind.get(self.pools[0], where)
+        return _like(self.form, iter([self.kind.get(pool, where) for pool in self.pools]))
 
     def put(self, slots: NDArray[np.int32], embedding: Any) -> None:
         """The first rows of an embedding of a whole batch."""
         leaves = [embedding] if self.is_single else _leaves(embedding)
+        first = int(slots[0]) * self.batch  # that of root 0 is the number of its node
+        where: Any = slice(first, first + self.batch) if self.is_even else self.rows.take(slots)
         if len(leaves) != len(self.pools):
             raise InputError(f"embedding: {len(leaves)} arrays, but the root's has {len(self.pools)}")
         for pool, shape, leaf in zip(self.pools, self.shapes, leaves):
@@ -268,7 +283,7 @@ class _States:
                 raise InputError(f"embedding: shape {tuple(rows.shape)}, but {shape} is wanted")
             if not self.kind.fits(pool, rows):
                 raise InputError(f"embedding: numbers of type {rows.dtype}, but the root's are {pool.dtype}")
-            self.kind.put(pool, slots, rows if len(slots) == len(rows) else rows[: len(slots)])
+            self.kind.put(pool, where, rows if len(slots) == len(rows) else rows[: len(slots)])
 
     def _read(self, leaf: Any) -> Any:
         try:
@@ -396,7 +411,8 @@ class _Search:
             )
         )
         self.handle = lib.Handle("search", pointer)
-        self.states = _States(self.kind, root.embedding, self.batch, self.nodes)
+        is_even = chance == 0 and self.options.max_depth == 0  # none stops at a node that is there already
+        self.states = _States(self.kind, root.embedding, self.batch, self.nodes, is_even)
         self.views: dict[tuple[int, int, int], NDArray[Any]] = {}
         self.error: BaseException | None = None
 
@@ -411,9 +427,10 @@ class _Search:
         view = self.views.get((address, n, width))
         if view is None:
             view = self.views[(address, n, width)] = lib.view(self.handle, address, ctypes.c_float, (n, width) if width else (n,))
-        array = lib.host(name, value)
-        if array.shape != (self.batch, *view.shape[1:]):
-            raise InputError(f"{name}: shape {array.shape}, but {(self.batch, *view.shape[1:])} is wanted")
+        array = self.kind.numbers(name, value)
+        wanted = (self.batch, width) if width else (self.batch,)
+        if array.shape != wanted:
+            raise InputError(f"{name}: shape {array.shape}, but {wanted} is wanted")
         view[...] = array if n == self.batch else array[:n]
 
     def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
