@@ -214,7 +214,7 @@ def _kind_of(array: Any) -> Any:
 
         if array.device.type != "cpu" or array.dtype == torch.bfloat16:
             return _Torch(torch, array)
-        return _OnHost(origin, torch.from_numpy, lambda rows: rows.detach().numpy())
+        return _OnHost(origin, torch.from_numpy, lambda rows: (rows.detach() if rows.requires_grad else rows).numpy())
     if origin == "jax":
         import jax.numpy as jnp
 

@@ -1,7 +1,7 @@
-"""Simulations per second of DeepMind's mctx under jax.jit, with the network "plain".
+"""Simulations per second of DeepMind's mctx under jax.jit, float32. Prints one line of JSON.
 
-The counterpart of `cumind benchmark search`: representation and root prediction of a batch of observations, then one
-search with the given number of simulations, float32. Prints one line of JSON.
+With the network "plain" it is the counterpart of `cumind benchmark search`: representation and root prediction of a batch of
+observations, then one search with the given number of simulations. With "mlp", that of torch_search.py: one search of states.
 """
 import argparse
 import json
@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 
+POLICIES = {"muzero": mctx.muzero_policy, "gumbel_muzero": mctx.gumbel_muzero_policy}
 ATOMS, HEAD, LOW, HIGH = 21, 64, -10.0, 10.0
 
 
@@ -48,7 +49,35 @@ def parameters(key, observation, hidden, actions):
     }
 
 
-def searcher(args):
+def mlp_parameters(key, hidden, actions):
+    keys = jax.random.split(key, 2)
+    return {"transition": two_layers(keys[0], hidden + actions, hidden, hidden), "heads": linear(keys[1], hidden, actions + 2)}
+
+
+def mlp_heads(params, state):
+    out = state @ params["heads"]["w"] + params["heads"]["b"]
+    return out[:, :-2], out[:, -2], out[:, -1]
+
+
+def mlp_searcher(args):
+    def recurrent(params, _, action, state):
+        coded = jnp.concatenate([state, jax.nn.one_hot(action, args.actions)], axis=-1)
+        state = jax.nn.relu(apply(params["transition"], coded))
+        logits, value, reward = mlp_heads(params, state)
+        out = mctx.RecurrentFnOutput(reward=reward, discount=jnp.full(action.shape, 0.997), prior_logits=logits, value=value)
+        return out, state
+
+    @jax.jit
+    def search(params, key, state):
+        logits, value, _ = mlp_heads(params, state)
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state)
+        out = POLICIES[args.policy](params, key, root, recurrent, num_simulations=args.simulations)
+        return out.action, out.action_weights
+
+    return search
+
+
+def plain_searcher(args):
     def recurrent(params, _, action, state):
         coded = jnp.concatenate([state, jax.nn.one_hot(action, args.actions)], axis=-1)
         state = apply(params["transition"], coded)
@@ -60,15 +89,13 @@ def searcher(args):
         )
         return out, state
 
-    policy = {"muzero": mctx.muzero_policy, "gumbel_muzero": mctx.gumbel_muzero_policy}[args.policy]
-
     @jax.jit
     def search(params, key, observation):
         state = apply(params["representation"], observation)
         root = mctx.RootFnOutput(
             prior_logits=apply(params["policy"], state), value=scalar(apply(params["value"], state)), embedding=state
         )
-        out = policy(params, key, root, recurrent, num_simulations=args.simulations)
+        out = POLICIES[args.policy](params, key, root, recurrent, num_simulations=args.simulations)
         return out.action, out.action_weights
 
     return search
@@ -76,7 +103,8 @@ def searcher(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policy", choices=["muzero", "gumbel_muzero"], default="gumbel_muzero")
+    parser.add_argument("--network", choices=["plain", "mlp"], default="plain")
+    parser.add_argument("--policy", choices=list(POLICIES), default="gumbel_muzero")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--simulations", type=int, default=50)
     parser.add_argument("--actions", type=int, default=2)
@@ -86,21 +114,25 @@ def main():
     args = parser.parse_args()
 
     key = jax.random.PRNGKey(0)
-    params = parameters(key, args.observation, args.hidden, args.actions)
-    observation = jax.random.normal(key, (args.batch, args.observation))
-    search = searcher(args)
+    if args.network == "plain":
+        params, search = parameters(key, args.observation, args.hidden, args.actions), plain_searcher(args)
+        observation = jax.random.normal(key, (args.batch, args.observation))
+    else:
+        params, search = mlp_parameters(key, args.hidden, args.actions), mlp_searcher(args)
+        observation = jax.random.normal(key, (args.batch, args.hidden))
     for _ in range(3):
         jax.block_until_ready(search(params, key, observation))
-    times = []
+    times, processor = [], time.process_time()
     end = time.perf_counter() + args.seconds
     while time.perf_counter() < end:
         start = time.perf_counter()
         key, use = jax.random.split(key)
         jax.block_until_ready(search(params, use, observation))
         times.append(time.perf_counter() - start)
+    processor = (time.process_time() - processor) / len(times)
     median = sorted(times)[len(times) // 2]
     rate = args.batch * args.simulations / median
-    print(json.dumps({"simulations_per_second": rate, "runs": len(times), "jax": jax.__version__, "policy": args.policy}))
+    print(json.dumps({"simulations_per_second": rate, "processor_s": processor, "runs": len(times), "jax": jax.__version__, "policy": args.policy}))
 
 
 if __name__ == "__main__":
