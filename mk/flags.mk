@@ -23,7 +23,7 @@ TEST_FLAGS ?= $(if $(filter -O3,$(CFLAGS)),-O1)
 comma := ,
 DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)
 DNNL_LIBS := $(if $(DNNL_ROOT),-L$(abspath $(DNNL_ROOT))/lib -Wl$(comma)-rpath$(comma)$(abspath $(DNNL_ROOT))/lib) -ldnnl
-LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lmd -lgomp -lpthread -ldl -lm
+LIBS := $(DNNL_LIBS) -lcjson -lgif -lzstd -lxxhash -lmd -lgomp -lpthread -ldl -lm
 TEST_LIBS := -lcheck -lsubunit -lrt -lm
 
 # Tests are many programs: lld, where it is, links each in a third of the time.
