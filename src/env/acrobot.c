@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "env/control.h"
+#include "env/drawing.h"
 
 static const char *const channels[] = {"cos angle 1", "sin angle 1",        "cos angle 2",
                                        "sin angle 2", "angular velocity 1", "angular velocity 2"};
@@ -102,7 +103,23 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_env_check_real("its second angular velocity", s->omega2, -omega2, omega2);
 }
 
+/* Both links from the fixed point in the middle, the height to reach, and the torque between the links. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_acrobot *s = (const cm_acrobot *)rules;
+    const double link = 64.0, middle = 160.0, goal = middle - link, both = s->theta1 + s->theta2;
+    const double x = middle + link * sin(s->theta1), y = middle + link * cos(s->theta1);
+    const double tip[2] = {x + link * sin(both), y + link * cos(both)};
+    (void)params;
+    for (int i = 0; i < 16; i++)
+        cm_scene_line(scene, 5.0 + 20.0 * i, goal, 15.0 + 20.0 * i, goal, 2.0, CM_COLOUR_GREEN);
+    cm_scene_line(scene, middle, middle, x, y, 14.0, CM_COLOUR_BLUE);
+    cm_scene_line(scene, x, y, tip[0], tip[1], 14.0, CM_COLOUR_ORANGE);
+    cm_scene_ring(scene, middle, middle, 6.0, 4.0, CM_COLOUR_INK, CM_COLOUR_PAPER);
+    cm_scene_ring(scene, x, y, 4.0, 3.0, CM_COLOUR_INK, CM_COLOUR_PAPER);
+    if (moment->action >= 0) cm_drawing_turn(scene, x, y, 20.0, 0.6 * (1 - moment->action), CM_COLOUR_INK);
+}
+
 CM_ENV_DEF(cm_env_acrobot, check, .name = "Acrobot-v1", .alias = "Acrobot",
            .about = "Swing the lower of two links above a line", .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH,
            .describe = describe, .reset = reset, .step = step, .observe = observe, .picture = picture,
-           .action_name = action_name, .step_lanes = step_lanes);
+           .action_name = action_name, .step_lanes = step_lanes, .draw = draw);

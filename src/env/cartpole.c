@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "env/control.h"
+#include "env/drawing.h"
 
 static const char *const channels[] = {"cart position", "cart velocity", "pole angle", "pole angular velocity"};
 
@@ -109,11 +110,35 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_env_check_real("its pole's angular velocity", s->theta_dot, -rate, rate);
 }
 
+/* The track with its ends, the cart with the push that it got, and the pole as it leans. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_cartpole *s = (const cm_cartpole *)rules;
+    const double metre = 280.0 / (2.0 * CM_CARTPOLE_X_LIMIT), ground = 176.0, pole = 112.0;
+    const double x = 0.5 * CM_ENV_DRAWN + metre * s->x, top = ground - 40.0;
+    (void)params;
+    scene->height = 200.0;
+    cm_scene_rectangle(scene, 0.0, ground, CM_ENV_DRAWN, 24.0, 0.0, CM_COLOUR_SHADE);
+    cm_scene_line(scene, 0.0, ground, CM_ENV_DRAWN, ground, 2.0, CM_COLOUR_GREY);
+    for (int side = -1; side <= 1; side++) {
+        const double at = 0.5 * CM_ENV_DRAWN + 140.0 * side, high = side == 0 ? 5.0 : 10.0;
+        cm_scene_line(scene, at, ground - high, at, ground + high, 2.0, side == 0 ? CM_COLOUR_GREY : CM_COLOUR_RED);
+    }
+    if (moment->action >= 0) {
+        const double side = moment->action == 1 ? 1.0 : -1.0;
+        cm_scene_arrow(scene, x + side * 34.0, top + 14.0, x + side * 64.0, top + 14.0, 4.0, CM_COLOUR_BLUE);
+    }
+    for (int side = -1; side <= 1; side += 2)
+        cm_scene_ring(scene, x + 16.0 * side, ground - 7.0, 5.0, 4.0, CM_COLOUR_INK, CM_COLOUR_FAINT);
+    cm_scene_rectangle(scene, x - 28.0, top, 56.0, 27.0, 5.0, CM_COLOUR_INK);
+    cm_scene_line(scene, x, top, x + pole * sin(s->theta), top - pole * cos(s->theta), 8.0, CM_COLOUR_ORANGE);
+    cm_scene_circle(scene, x, top, 4.5, CM_COLOUR_FAINT);
+}
+
 #define CARTPOLE(row, id, row_alias, describe_row, text)                                                               \
     CM_ENV_DEF(row, check, .name = id, .alias = row_alias, .about = text,                                              \
                .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_SUTTON_BARTO, .describe = describe_row, \
                .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,       \
-               .step_lanes = step_lanes)
+               .step_lanes = step_lanes, .draw = draw)
 
 CARTPOLE(cm_env_cartpole_v1, "CartPole-v1", "CartPole", describe_v1, "Balance a pole on a cart for 500 steps");
 CARTPOLE(cm_env_cartpole_v0, "CartPole-v0", NULL, describe_v0, "Balance a pole on a cart for 200 steps");

@@ -4,6 +4,7 @@
 
 #include "env/board.h"
 #include "env/control.h"
+#include "env/drawing.h"
 
 typedef struct cm_catch {
     int32_t ball_row, ball_column, paddle, unused;
@@ -103,7 +104,23 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_env_check_int("its paddle's column", s->paddle, 0, params->columns - 1);
 }
 
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_catch *s = (const cm_catch *)rules;
+    const cm_drawn_grid grid = cm_drawing_grid(scene, params->rows, params->columns, 16.0);
+    const double gap = 0.05 * grid.cell, side = grid.cell - 2.0 * gap;
+    const int ball = s->ball_row * params->columns + s->ball_column, cells = params->rows * params->columns;
+    const int paddle = cells - params->columns + s->paddle;
+    (void)moment;
+    for (int cell = 0; cell < cells; cell++)
+        cm_scene_rectangle(scene, cm_drawing_x(&grid, cell) - 0.5 * side, cm_drawing_y(&grid, cell) - 0.5 * side, side,
+                           side, 0.1 * side, CM_COLOUR_SHADE);
+    cm_scene_rectangle(scene, cm_drawing_x(&grid, paddle) - 0.5 * side, cm_drawing_y(&grid, paddle) + 0.2 * side, side,
+                       0.3 * side, 0.1 * side, CM_COLOUR_BLUE);
+    cm_scene_circle(scene, cm_drawing_x(&grid, ball), cm_drawing_y(&grid, ball) - 0.12 * side, 0.3 * side,
+                    CM_COLOUR_ORANGE);
+}
+
 CM_ENV_DEF(cm_env_catch, check, .name = "catch", .about = "Move a paddle under a falling ball",
            .options = CM_ENV_ROWS | CM_ENV_COLUMNS, .describe = describe, .reset = reset, .step = step,
            .observe = observe, .picture = picture, .action_name = action_name, .board = board, .symmetry = symmetry,
-           .reset_with = reset_with);
+           .reset_with = reset_with, .draw = draw);

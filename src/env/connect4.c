@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/drawing.h"
 #include "env/solver.h"
 
 enum { ROWS = CM_CONNECT4_ROWS, COLUMNS = CM_CONNECT4_COLUMNS, CELLS = CM_CONNECT4_CELLS };
@@ -66,6 +67,22 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_board_check_end(is_won || steps == CELLS, ended);
 }
 
+/* Discs behind a board with holes. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_drawn_grid grid = cm_drawing_grid(scene, ROWS, COLUMNS, 22.0);
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_drawing_labels(scene, &grid, CM_COLOUR_GREY);
+    cm_scene_rectangle(scene, grid.x - 2.0, grid.y - 2.0, COLUMNS * grid.cell + 4.0, ROWS * grid.cell + 4.0, 8.0,
+                       CM_COLOUR_BLUE);
+    for (int cell = 0; cell < CELLS; cell++) {
+        static const cm_colour colours[] = {CM_COLOUR_PAPER, CM_COLOUR_RED, CM_COLOUR_YELLOW};
+        cm_scene_circle(scene, cm_drawing_x(&grid, cell), cm_drawing_y(&grid, cell), 0.41 * grid.cell,
+                        colours[cells[cell]]);
+    }
+    cm_drawing_mark(scene, &grid, moment, CM_COLOUR_INK);
+}
+
 CM_ENV_DEF(cm_env_connect4, check, .name = "connect4", .about = "Four in a row with falling stones on 6 x 7",
            .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board,
-           .symmetry = symmetry, .solver = &cm_solver_connect4);
+           .symmetry = symmetry, .solver = &cm_solver_connect4, .draw = draw);

@@ -16,6 +16,7 @@
 
 #include "core/policy_form.h"
 #include "core/rng.h"
+#include "draw/scene.h"
 #include "env/pcg64.h"
 
 #ifdef __cplusplus
@@ -150,6 +151,13 @@ typedef struct cm_env_lanes {
     uint8_t *terminated;          /* [count]                                                                    */
 } cm_env_lanes;
 
+/* How a state came to be, as far as a drawing shows it. */
+typedef struct cm_env_moment {
+    int action; /* that led to it; -1: it is the first, or that is not known */
+    int player; /* who took it */
+    int cell;   /* of a board, that the action has filled; -1: none */
+} cm_env_moment;
+
 /* `rules` is the rules' state. Actions that reach step are legal, states are not ended. NULL is allowed where stated.
  */
 typedef struct cm_env_def {
@@ -205,7 +213,11 @@ typedef struct cm_env_def {
     /* Of letters in the picture of a grid the colours in a terminal: pairs of a letter and a digit, 1 red, 2 green, 3
      * yellow, 4 blue, 5 magenta, 6 cyan, "=6o3". NULL: none has one. */
     const char *colours;
+    /* Draws a state into an empty scene of CM_ENV_DRAWN x CM_ENV_DRAWN units, which it may make higher or lower. What
+     * it leaves empty is drawn by others (env/draw.h). NULL: all is. */
+    void (*draw)(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene);
 } cm_env_def;
+enum { CM_ENV_DRAWN = 320 };
 
 /* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.
  *     static CM_ENV_DEF(walk, check, .name = "walk", .describe = describe, ...); */

@@ -1,9 +1,11 @@
 #include "env/game2048.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "env/board.h"
+#include "env/drawing.h"
 
 enum { PLANES = 16 };
 
@@ -160,7 +162,33 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return CM_OK;
 }
 
+/* By the power of two; higher ones are black. */
+static const cm_colour tiles[] = {0xcdc1b4, 0xeee4da, 0xede0c8, 0xf2b179, 0xf59563, 0xf67c5f, 0xf65e3b,
+                                  0xedcf72, 0xedcc61, 0xedc850, 0xedc53f, 0xedc22e, 0x3c3a32};
+enum { TILES = sizeof tiles / sizeof *tiles };
+
+static void draw_tile(cm_scene *scene, const cm_drawn_grid *grid, int cell, int power) {
+    enum { DARK = 0x776e65, LIGHT = 0xf9f6f2 };
+    const double x = cm_drawing_x(grid, cell), y = cm_drawing_y(grid, cell), side = 0.88 * grid->cell;
+    char text[16];
+    cm_scene_rectangle(scene, x - 0.5 * side, y - 0.5 * side, side, side, 5.0,
+                       tiles[power < TILES ? power : TILES - 1]);
+    if (power == 0) return;
+    const int digits = snprintf(text, sizeof text, "%d", 1 << power);
+    const double size = fmin(0.46 * side, 0.9 * side / (CM_TEXT_ADVANCE * digits));
+    cm_scene_text(scene, x, y + 0.36 * size, size, CM_ANCHOR_MIDDLE, power <= 2 ? DARK : LIGHT, text);
+}
+
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_drawn_grid grid = cm_drawing_grid(scene, 4, 4, 14.0);
+    (void)params, (void)moment;
+    cm_scene_rectangle(scene, 8.0, 8.0, 304.0, 304.0, 8.0, 0xbbada0);
+    for (int cell = 0; cell < CM_2048_CELLS; cell++)
+        draw_tile(scene, &grid, cell, ((const cm_2048 *)rules)->tile[cell]);
+}
+
 CM_ENV_DEF(cm_env_2048, check, .name = "2048", .about = "Slide and merge tiles on 4 x 4; new tiles are chance",
            .describe = describe, .reset = reset, .step = step, .observe = observe, .legal = legal, .picture = picture,
            .action_name = action_name, .board = board, .symmetry = symmetry, .afterstate = afterstate, .chance = chance,
-           .chance_weights = chance_weights, .reset_with = reset_with, .outcome_between = outcome_between);
+           .chance_weights = chance_weights, .reset_with = reset_with, .outcome_between = outcome_between,
+           .draw = draw);

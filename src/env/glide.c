@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "env/control.h"
+#include "env/drawing.h"
 
 /* By the number of axes. */
 static const char *const channels[CM_GLIDE_AXES][2 * CM_GLIDE_AXES] = {
@@ -84,6 +85,42 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return CM_OK;
 }
 
+/* The plane of two axes with its middle, and the point with its speed. */
+static void draw_plane(cm_scene *scene, const cm_glide *s) {
+    const double middle = 160.0, unit = 66.0, x = middle + unit * s->x[0], y = middle - unit * s->x[1];
+    cm_scene_rectangle(scene, 14.0, 14.0, 292.0, 292.0, 8.0, CM_COLOUR_SHADE);
+    for (int ring = 2; ring >= 1; ring--)
+        cm_scene_ring(scene, middle, middle, 0.5 * unit * ring, 1.0, CM_COLOUR_FAINT, CM_COLOUR_SHADE);
+    cm_scene_line(scene, middle - 10.0, middle, middle + 10.0, middle, 2.0, CM_COLOUR_GREEN);
+    cm_scene_line(scene, middle, middle - 10.0, middle, middle + 10.0, 2.0, CM_COLOUR_GREEN);
+    cm_scene_arrow(scene, x, y, x + 2.5 * unit * s->v[0], y - 2.5 * unit * s->v[1], 3.5, CM_COLOUR_BLUE);
+    cm_scene_circle(scene, x, y, 10.0, CM_COLOUR_ORANGE);
+}
+
+/* A line for each axis. */
+static void draw_axes(cm_scene *scene, const cm_glide *s, int axes) {
+    const double middle = 160.0, unit = 68.0, apart = 40.0;
+    scene->height = 20.0 + apart * axes;
+    for (int i = 0; i < axes; i++) {
+        const double y = 10.0 + apart * (i + 0.5), x = middle + unit * s->x[i];
+        cm_scene_line(scene, middle - 2.0 * unit, y, middle + 2.0 * unit, y, 8.0, CM_COLOUR_SHADE);
+        cm_scene_line(scene, middle, y - 11.0, middle, y + 11.0, 2.0, CM_COLOUR_GREEN);
+        cm_scene_arrow(scene, x, y, x + 3.0 * unit * s->v[i], y, 3.5, CM_COLOUR_BLUE);
+        cm_scene_circle(scene, x, y, 9.0, CM_COLOUR_ORANGE);
+    }
+}
+
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_glide *s = (const cm_glide *)rules;
+    (void)moment;
+    if (params->size == 2) {
+        draw_plane(scene, s);
+    } else {
+        draw_axes(scene, s, params->size);
+    }
+}
+
 CM_ENV_DEF(cm_env_glide, check, .name = "glide", .about = "Push a point to the middle with n forces", .min_size = 1,
            .max_size = CM_GLIDE_AXES, .default_size = 2, .options = CM_ENV_SIZE | CM_ENV_ACTION_BINS | CM_ENV_MAX_STEPS,
-           .describe = describe, .reset = reset, .observe = observe, .picture = picture, .step_value = step_value);
+           .describe = describe, .reset = reset, .observe = observe, .picture = picture, .step_value = step_value,
+           .draw = draw);

@@ -1,6 +1,7 @@
 #include "env/go.h"
 
 #include "env/board.h"
+#include "env/drawing.h"
 
 enum { HISTORY = 8, PLANES = 2 * HISTORY + 2 };
 
@@ -150,7 +151,13 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return check_positions(s);
 }
 
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    int32_t cells[CM_GO_POINTS];
+    board(params, rules, cells);
+    cm_drawing_crossings(scene, params->size, cells, moment);
+}
+
 CM_ENV_DEF(cm_env_go, check, .name = "go", .about = "Surround more of an n x n board", .min_size = 2,
            .max_size = CM_GO_SIZE, .default_size = 9, .options = CM_ENV_SIZE | CM_ENV_KOMI, .describe = describe,
            .reset = reset, .step = step, .observe = observe, .legal = legal, .to_play = to_play, .picture = picture,
-           .board = board, .symmetry = symmetry);
+           .board = board, .symmetry = symmetry, .draw = draw);

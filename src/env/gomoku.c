@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/drawing.h"
 
 enum { CELLS = CM_GOMOKU_SIZE * CM_GOMOKU_SIZE };
 
@@ -63,7 +64,13 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_board_check_end(is_over, ended);
 }
 
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    int32_t cells[CM_GOMOKU_SIZE * CM_GOMOKU_SIZE];
+    board(params, rules, cells);
+    cm_drawing_crossings(scene, params->size, cells, moment);
+}
+
 CM_ENV_DEF(cm_env_gomoku, check, .name = "gomoku", .about = "Five in a row on n x n", .min_size = 5,
            .max_size = CM_GOMOKU_SIZE, .default_size = 15, .options = CM_ENV_SIZE | CM_ENV_EXACTLY_FIVE,
            .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board,
-           .symmetry = symmetry);
+           .symmetry = symmetry, .draw = draw);

@@ -1,8 +1,12 @@
 #include "env/hex.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "env/board.h"
+#include "env/drawing.h"
+#include "env/maths.h"
 #include "env/solver.h"
 
 enum { CELLS = CM_HEX_SIZE * CM_HEX_SIZE };
@@ -103,7 +107,72 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_board_check_end(is_won, ended);
 }
 
+/* ---- drawing: a rhombus of hexagons with a corner upwards ---- */
+
+typedef struct rhombus {
+    int n;
+    double x, y, radius; /* of the first cell: its middle, and from there to its corners */
+} rhombus;
+
+static double x_of(const rhombus *r, int cell) {
+    return r->x + sqrt(3.0) * r->radius * (cell % r->n + 0.5 * (cell / r->n)); /* NOLINT: a row is half a cell */
+}
+static double y_of(const rhombus *r, int cell) { return r->y + 1.5 * r->radius * (cell / r->n); /* NOLINT */ }
+
+static void draw_hexagon(cm_scene *scene, double x, double y, double radius, cm_colour colour) {
+    double xy[12];
+    for (int i = 0; i < 6; i++)
+        xy[2 * i] = x + radius * cos(CM_PI * (2 * i + 1) / 6.0),
+               xy[2 * i + 1] = y + radius * sin(CM_PI * (2 * i + 1) / 6.0);
+    cm_scene_polygon(scene, xy, 6, colour);
+}
+
+/* The sides that the players connect, in their colours, behind the cells at them. */
+static void draw_sides(cm_scene *scene, const rhombus *r) {
+    const double out = 0.34 * r->radius;
+    for (int i = 0; i < r->n; i++) {
+        const int last = r->n - 1;
+        draw_hexagon(scene, x_of(r, i * r->n) - out, y_of(r, i * r->n), r->radius, CM_COLOUR_BLUE);
+        draw_hexagon(scene, x_of(r, i * r->n + last) + out, y_of(r, i * r->n + last), r->radius, CM_COLOUR_BLUE);
+    }
+    for (int i = 0; i < r->n; i++) {
+        const int below = r->n * (r->n - 1) + i;
+        draw_hexagon(scene, x_of(r, i), y_of(r, i) - out, r->radius, CM_COLOUR_RED);
+        draw_hexagon(scene, x_of(r, below), y_of(r, below) + out, r->radius, CM_COLOUR_RED);
+    }
+}
+
+static void draw_names(cm_scene *scene, const rhombus *r) {
+    const double size = fmin(11.0, 0.9 * r->radius);
+    char text[16];
+    for (int i = 0; i < r->n; i++) {
+        snprintf(text, sizeof text, "%c", 'a' + i);
+        cm_scene_text(scene, x_of(r, i), r->y - 1.6 * r->radius, size, CM_ANCHOR_MIDDLE, CM_COLOUR_GREY, text);
+        snprintf(text, sizeof text, "%d", i + 1);
+        cm_scene_text(scene, x_of(r, i * r->n) - 1.5 * r->radius, y_of(r, i * r->n) + 0.36 * size, size, CM_ANCHOR_END,
+                      CM_COLOUR_GREY, text);
+    }
+}
+
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    static const cm_colour colours[] = {CM_COLOUR_SHADE, CM_COLOUR_RED, CM_COLOUR_BLUE};
+    const int n = params->size;
+    const double radius = (CM_ENV_DRAWN - 44.0) / (sqrt(3.0) * (1.5 * n - 0.5) + 0.8);
+    const rhombus r = {.n = n, .x = 28.0 + 1.3 * radius, .y = 22.0 + 1.2 * radius, .radius = radius};
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    scene->height = r.y + 1.5 * radius * (n - 1) + 1.4 * radius + 12.0;
+    draw_names(scene, &r);
+    draw_sides(scene, &r);
+    for (int cell = 0; cell < n * n; cell++) {
+        draw_hexagon(scene, x_of(&r, cell), y_of(&r, cell), radius, CM_COLOUR_GREY);
+        draw_hexagon(scene, x_of(&r, cell), y_of(&r, cell), 0.93 * radius, colours[cells[cell]]);
+    }
+    if (moment->cell >= 0)
+        cm_scene_circle(scene, x_of(&r, moment->cell), y_of(&r, moment->cell), 0.28 * radius, CM_COLOUR_PAPER);
+}
+
 CM_ENV_DEF(cm_env_hex, check, .name = "hex", .about = "Connect two opposite sides of an n x n rhombus", .min_size = 2,
            .max_size = CM_HEX_SIZE, .default_size = 11, .options = CM_ENV_SIZE | CM_ENV_SWAP, .describe = describe,
            .reset = reset, .step = step, .legal = legal, .to_play = to_play, .picture = picture,
-           .action_name = action_name, .board = board, .symmetry = symmetry, .solver = &cm_solver_hex);
+           .action_name = action_name, .board = board, .symmetry = symmetry, .solver = &cm_solver_hex, .draw = draw);

@@ -1,8 +1,10 @@
 #include "env/mountain_car.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "env/control.h"
+#include "env/drawing.h"
 
 static const char *const channels[] = {"position", "velocity"};
 
@@ -164,14 +166,79 @@ static cm_status check_continuous(const cm_env_params *params, const void *rules
     return check(params, (const double *)rules, steps, (double)-1.2f, (double)0.6f, (double)0.07f);
 }
 
+/* ---- drawings ---- */
+
+static const double wide = CM_ENV_DRAWN / 1.8; /* units for a distance of 1 */
+
+static double place_of(double position) { return (position + 1.2) * wide; }
+static double height_of(double position) { return 228.0 - (0.45 * sin(3.0 * position) + 0.55) * wide; }
+
+/* The ground below the valley, and a flag at the goal. */
+static void draw_valley(cm_scene *scene, double goal) {
+    enum { PIECES = 64 };
+    const double x = place_of(goal), y = height_of(goal);
+    double xy[2 * (PIECES + 3)];
+    for (int i = 0; i <= PIECES; i++) {
+        const double position = -1.2 + 1.8 * i / PIECES;
+        xy[2 * i] = place_of(position), xy[2 * i + 1] = height_of(position);
+    }
+    const double corners[] = {CM_ENV_DRAWN, scene->height, 0.0, scene->height},
+                 flag[] = {x, y - 36, x + 20, y - 29, x, y - 22};
+    memcpy(xy + 2 * (PIECES + 1), corners, sizeof corners);
+    cm_scene_polygon(scene, xy, PIECES + 3, CM_COLOUR_SHADE);
+    for (int i = 0; i < PIECES; i++)
+        cm_scene_line(scene, xy[2 * i], xy[2 * i + 1], xy[2 * i + 2], xy[2 * i + 3], 2.0, CM_COLOUR_GREY);
+    cm_scene_line(scene, x, y, x, y - 36.0, 2.0, CM_COLOUR_INK);
+    cm_scene_polygon(scene, flag, 3, CM_COLOUR_GREEN);
+}
+
+/* A point of the car: `along` the ground from its middle, and `up` from it. */
+static void put_point(double position, double along, double up, double xy[2]) {
+    const double slope = 0.45 * 3.0 * cos(3.0 * position), length = hypot(1.0, slope);
+    xy[0] = place_of(position) + (along - up * slope) / length;
+    xy[1] = height_of(position) - (along * slope + up) / length;
+}
+
+static void draw_car(cm_scene *scene, double position, double force) {
+    static const double outline[][2] = {{-20, 6}, {20, 6},   {20, 14},  {10, 15},
+                                        {5, 22},  {-12, 22}, {-15, 15}, {-20, 15}};
+    enum { CORNERS = sizeof outline / sizeof *outline };
+    double body[2 * CORNERS], wheel[2], from[2], to[2];
+    for (int i = 0; i < CORNERS; i++) put_point(position, outline[i][0], outline[i][1], body + 2 * i);
+    cm_scene_polygon(scene, body, CORNERS, CM_COLOUR_RED);
+    for (int side = -1; side <= 1; side += 2) {
+        put_point(position, 11.0 * side, 6.0, wheel);
+        cm_scene_ring(scene, wheel[0], wheel[1], 4.0, 3.5, CM_COLOUR_INK, CM_COLOUR_FAINT);
+    }
+    const double side = force > 0.0 ? 1.0 : -1.0;
+    put_point(position, 24.0 * side, 13.0, from);
+    put_point(position, 24.0 * side + 26.0 * force, 13.0, to);
+    cm_scene_arrow(scene, from[0], from[1], to[0], to[1], 3.5, CM_COLOUR_BLUE);
+}
+
+static void draw_discrete(const cm_env_params *params, const void *rules, const cm_env_moment *moment,
+                          cm_scene *scene) {
+    (void)params;
+    scene->height = 240.0;
+    draw_valley(scene, 0.5);
+    draw_car(scene, *(const double *)rules, moment->action < 0 ? 0.0 : moment->action - 1.0);
+}
+
+static void draw_continuous(const cm_env_params *params, const void *rules, const cm_env_moment *moment,
+                            cm_scene *scene) {
+    scene->height = 240.0;
+    draw_valley(scene, 0.45);
+    draw_car(scene, *(const double *)rules, cm_drawing_share(moment, params->action_bins));
+}
+
 CM_ENV_DEF(cm_env_mountain_car, check_discrete, .name = "MountainCar-v0", .alias = "MountainCar",
            .about = "Rock a weak car out of a valley",
            .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_GOAL_VELOCITY, .describe = describe_discrete,
            .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,
-           .step_lanes = step_lanes);
+           .step_lanes = step_lanes, .draw = draw_discrete);
 
 CM_ENV_DEF(cm_env_mountain_car_continuous, check_continuous, .name = "MountainCarContinuous-v0",
            .alias = "MountainCarContinuous", .about = "The same with a force in [-1, 1] that costs",
            .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_GOAL_VELOCITY | CM_ENV_ACTION_BINS,
            .describe = describe_continuous, .reset = reset_continuous, .observe = observe, .picture = picture,
-           .step_value = step_value, .step_lanes = step_lanes_continuous);
+           .step_value = step_value, .step_lanes = step_lanes_continuous, .draw = draw_continuous);

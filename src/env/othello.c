@@ -1,6 +1,7 @@
 #include "env/othello.h"
 
 #include "env/board.h"
+#include "env/drawing.h"
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
@@ -71,6 +72,19 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_board_check_end(is_over, ended);
 }
 
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    enum { BOARD = 0x2f8f5b, LINE = 0x1c6b41, BLACK = 0x22262b, WHITE = 0xfbfbf8 };
+    const cm_drawn_grid grid = cm_drawing_grid(scene, 8, 8, 22.0);
+    int32_t cells[64];
+    board(params, rules, cells);
+    cm_drawing_labels(scene, &grid, CM_COLOUR_GREY);
+    cm_scene_rectangle(scene, grid.x - 3.0, grid.y - 3.0, 8.0 * grid.cell + 6.0, 8.0 * grid.cell + 6.0, 4.0, BOARD);
+    cm_drawing_lines(scene, &grid, false, LINE);
+    for (int cell = 0; cell < 64; cell++)
+        if (cells[cell] > 0) cm_drawing_stone(scene, &grid, cell, cells[cell] == 1 ? BLACK : WHITE);
+    cm_drawing_mark(scene, &grid, moment, CM_COLOUR_RED);
+}
+
 CM_ENV_DEF(cm_env_othello, check, .name = "othello", .about = "Turn over the opponent's discs on 8 x 8",
            .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .picture = picture,
-           .board = board, .symmetry = symmetry);
+           .board = board, .symmetry = symmetry, .draw = draw);

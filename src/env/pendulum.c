@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "env/control.h"
+#include "env/drawing.h"
 
 static const char *const channels[] = {"cos angle", "sin angle", "angular velocity"};
 
@@ -87,7 +88,21 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_env_check_real("its angular velocity", s->omega, -omega, omega);
 }
 
+/* The rod from its pivot, where it is to stand, and the torque. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_pendulum *s = (const cm_pendulum *)rules;
+    const double middle = 160.0, length = 110.0;
+    const double x = middle - length * sin(s->theta), y = middle - length * cos(s->theta);
+    cm_scene_ring(scene, middle, middle, length, 2.0, CM_COLOUR_SHADE, CM_COLOUR_PAPER);
+    cm_scene_line(scene, middle, middle - length - 14.0, middle, middle - length + 14.0, 3.0, CM_COLOUR_GREEN);
+    cm_scene_line(scene, middle, middle, x, y, 16.0, CM_COLOUR_RED);
+    cm_scene_circle(scene, x, y, 16.0, CM_COLOUR_RED);
+    cm_scene_ring(scene, middle, middle, 7.0, 4.0, CM_COLOUR_INK, CM_COLOUR_PAPER);
+    cm_drawing_turn(scene, middle, middle, 36.0, -0.8 * cm_drawing_share(moment, params->action_bins), CM_COLOUR_BLUE);
+}
+
 CM_ENV_DEF(cm_env_pendulum, check, .name = "Pendulum-v1", .alias = "Pendulum",
            .about = "Swing a pendulum up and hold it",
            .options = CM_ENV_MAX_STEPS | CM_ENV_X_INIT | CM_ENV_Y_INIT | CM_ENV_ACTION_BINS, .describe = describe,
-           .reset = reset, .observe = observe, .picture = picture, .step_value = step_value, .step_lanes = step_lanes);
+           .reset = reset, .observe = observe, .picture = picture, .step_value = step_value, .step_lanes = step_lanes,
+           .draw = draw);

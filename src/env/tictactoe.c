@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/drawing.h"
 #include "env/solver.h"
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
@@ -55,6 +56,35 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return cm_board_check_end(is_won || steps == 9, ended);
 }
 
+static void draw_stone(cm_scene *scene, const cm_drawn_grid *grid, int cell, int player) {
+    const double x = cm_drawing_x(grid, cell), y = cm_drawing_y(grid, cell), reach = 0.26 * grid->cell;
+    const double thickness = 0.12 * grid->cell;
+    if (player == 0) {
+        cm_scene_line(scene, x - reach, y - reach, x + reach, y + reach, thickness, CM_COLOUR_RED);
+        cm_scene_line(scene, x - reach, y + reach, x + reach, y - reach, thickness, CM_COLOUR_RED);
+    } else {
+        cm_scene_ring(scene, x, y, 1.1 * reach, thickness, CM_COLOUR_BLUE, CM_COLOUR_PAPER);
+    }
+}
+
+/* The last one's cell is underlined. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    const cm_drawn_grid grid = cm_drawing_grid(scene, 3, 3, 24.0);
+    int32_t cells[9];
+    board(params, rules, cells);
+    cm_drawing_labels(scene, &grid, CM_COLOUR_GREY);
+    for (int i = 1; i < 3; i++) {
+        const double at = i * grid.cell, end = 3.0 * grid.cell;
+        cm_scene_line(scene, grid.x + at, grid.y, grid.x + at, grid.y + end, 3.0, CM_COLOUR_FAINT);
+        cm_scene_line(scene, grid.x, grid.y + at, grid.x + end, grid.y + at, 3.0, CM_COLOUR_FAINT);
+    }
+    for (int cell = 0; cell < 9; cell++)
+        if (cells[cell] > 0) draw_stone(scene, &grid, cell, cells[cell] - 1);
+    if (moment->cell < 0) return;
+    const double x = cm_drawing_x(&grid, moment->cell), y = cm_drawing_y(&grid, moment->cell) + 0.43 * grid.cell;
+    cm_scene_line(scene, x - 0.2 * grid.cell, y, x + 0.2 * grid.cell, y, 3.0, CM_COLOUR_YELLOW);
+}
+
 CM_ENV_DEF(cm_env_tictactoe, check, .name = "tictactoe", .about = "Three in a row on 3 x 3", .describe = describe,
            .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board, .symmetry = symmetry,
-           .solver = &cm_solver_tictactoe);
+           .solver = &cm_solver_tictactoe, .draw = draw);
