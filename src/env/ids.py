@@ -1,4 +1,4 @@
-"""Environments that are registered by an id, "CartPole-v1". cumind puts this text between actions.py and serve.py."""
+"""Environments that are registered by an id, "CartPole-v1". cumind puts this text between actions.py and frames.py."""
 import difflib
 import importlib.metadata
 import json
@@ -74,11 +74,26 @@ def arguments_of(given):
     return {key: argument_of(value) for key, _, value in pairs}
 
 
+class MakerOfId:
+    """Makes an environment by its id and the options of make."""
+
+    def __init__(self, id, options, modes):
+        self.id, self.options, self.modes = id, options, modes
+
+    def __call__(self):
+        return make_of_id(self.id, self.options)
+
+    def with_mode(self, mode):
+        """The same, drawn in another way, if it can be."""
+        return MakerOfId(self.id, {**self.options, "render_mode": mode}, self.modes) if mode in self.modes else self
+
+
 def maker_of_id(name):
     id, *given = name.split(",")
     options = {"disable_env_checker": True, **arguments_of(given)}
     env = make_of_id(id, options)
-    if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
+    modes = (find(env, "metadata") or {}).get("render_modes", [])
+    if "ansi" in modes:
         options.setdefault("render_mode", "ansi")
     close(env)
-    return lambda: make_of_id(id, options)
+    return MakerOfId(id, options, modes)

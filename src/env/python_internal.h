@@ -17,6 +17,7 @@ struct cm_python_env {
     cm_env_def def;
     cm_python_spec said;
     bool is_shown_amiss, is_endless;      /* which has been said */
+    bool has_no_frames;                   /* it draws no pixels */
     pthread_mutex_t lock;                 /* held by the thread that talks to a process; of what follows */
     double timeout;                       /* of that thread */
     bool are_together;                    /* of that thread, too */
@@ -77,4 +78,9 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
 
 /* What render() returns, if that is text, of at most size - 1 bytes; returns how many. 0: none. */
 size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, char *text, size_t size);
+
+/* What render() returns, if those are pixels: rgb[*height, *width, 3], the caller's to free; NULL: none. The episode is
+ * played once more by an object of its own, so that drawing changes nothing; equal pictures of one episode, one after
+ * another, cost no step twice. */
+uint8_t *cm_python_frame(const cm_env_params *params, const cm_python_state *s, int *width, int *height);
 #endif

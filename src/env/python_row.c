@@ -1,5 +1,6 @@
 #include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -178,6 +179,17 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     }
 }
 
+/* Its own pixels. */
+static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
+    int width, height;
+    uint8_t *rgb = cm_python_frame(params, (const cm_python_state *)rules, &width, &height);
+    (void)moment;
+    if (!rgb) return;
+    scene->height = scene->width * height / width;
+    cm_scene_image(scene, 0.0, 0.0, scene->width, scene->height, rgb, width, height);
+    free(rgb);
+}
+
 void cm_python_row_make(cm_python_env *e) {
     e->def = (cm_env_def){.name = e->name,
                           .about = "an environment in Python",
@@ -190,7 +202,8 @@ void cm_python_row_make(cm_python_env *e) {
                           .step_together = step_together,
                           .failure = failure,
                           .check = check,
-                          .used = used};
+                          .used = used,
+                          .draw = draw};
     if (e->said.spec.action_size > 0) {
         e->def.step_value = step_value;
         e->def.options |= CM_ENV_ACTION_BINS;

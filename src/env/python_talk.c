@@ -8,6 +8,7 @@
 #include "env/python_internal.h"
 
 enum { REPLY_AT = offsetof(cm_python_state, reward) };
+enum { FRAME_SIDE = 1024 }; /* pixels of a side at most, as in frames.py */
 
 /* ---- a state ---- */
 
@@ -227,9 +228,10 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
     }
 }
 
-/* What render() returns, if that is text; *bytes are what there is space for, then what there is. */
-static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, bool is_fresh, char *text, size_t *bytes) {
-    const cm_worker_request request = {CM_WORKER_SHOW,
+/* A picture of a state, as text or as pixels; *bytes are what there is space for, then what there is. */
+static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, cm_worker_what what, bool is_fresh, void *out,
+                             size_t *bytes) {
+    const cm_worker_request request = {what,
                                        s->key,
                                        s->key,
                                        s->seed,
@@ -240,7 +242,7 @@ static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, bool is
     bool is_missing;
     CM_TRY(start_worker(e, index));
     CM_TRY(cm_worker_send(e->worker[index], &request, 1, e->timeout));
-    return cm_worker_receive(e->worker[index], text, bytes, &is_missing);
+    return cm_worker_receive(e->worker[index], out, bytes, &is_missing);
 }
 
 /* One that render has ended, or that has not come back from there: another one plays on in its place, and is not asked.
@@ -249,6 +251,7 @@ static void replace_worker(cm_python_env *e, int index) {
     cm_worker_stop(e->worker[index]);
     e->worker[index] = NULL;
     e->said.shows = false;
+    e->has_no_frames = true;
 }
 
 size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, char *text, size_t size) {
@@ -256,11 +259,47 @@ size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, cha
     size_t bytes = size - 1;
     if (!e->said.shows || s->failed) return 0;
     lock_env(e, params);
-    const cm_status status = ask_picture(e, s, params->fresh, text, &bytes);
+    const cm_status status = ask_picture(e, s, CM_WORKER_SHOW, params->fresh, text, &bytes);
     if (status != CM_OK && !e->is_shown_amiss)
         cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
     e->is_shown_amiss |= status != CM_OK;
     if (status == CM_ERR_IO) replace_worker(e, worker_of(e, s));
     pthread_mutex_unlock(&e->lock);
     return status == CM_OK ? bytes : 0;
+}
+
+/* Pixels of a frame that came, or NULL. */
+static uint8_t *pixels_of(uint8_t *frame, size_t bytes, int *width, int *height) {
+    int32_t sides[2] = {0, 0};
+    if (bytes >= sizeof sides) memcpy(sides, frame, sizeof sides);
+    *height = sides[0], *width = sides[1];
+    const bool is_whole = sides[0] > 0 && sides[0] <= FRAME_SIDE && sides[1] > 0 && sides[1] <= FRAME_SIDE &&
+                          bytes == sizeof sides + 3 * (size_t)sides[0] * (size_t)sides[1];
+    if (is_whole) {
+        memmove(frame, frame + sizeof sides, bytes - sizeof sides);
+        return frame;
+    }
+    free(frame);
+    return NULL;
+}
+
+static uint8_t *ask_frame(cm_python_env *e, const cm_python_state *s, bool is_fresh, int *width, int *height) {
+    size_t bytes = 2 * sizeof(int32_t) + 3 * (size_t)FRAME_SIDE * FRAME_SIDE;
+    uint8_t *frame = malloc(bytes);
+    if (!frame) return NULL;
+    const cm_status status = ask_picture(e, s, CM_WORKER_FRAME, is_fresh, frame, &bytes);
+    if (status == CM_OK) return pixels_of(frame, bytes, width, height);
+    cm_log(CM_WARNING, "%s: %s; its pictures are made without it", e->name, cm_error_message());
+    if (status == CM_ERR_IO) replace_worker(e, worker_of(e, s));
+    free(frame);
+    return NULL;
+}
+
+uint8_t *cm_python_frame(const cm_env_params *params, const cm_python_state *s, int *width, int *height) {
+    cm_python_env *e = cm_python_env_of(params);
+    lock_env(e, params);
+    uint8_t *pixels = e->has_no_frames || s->failed ? NULL : ask_frame(e, s, params->fresh, width, height);
+    e->has_no_frames |= pixels == NULL;
+    pthread_mutex_unlock(&e->lock);
+    return pixels;
 }

@@ -1,4 +1,4 @@
-"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py and this one as
+"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py, frames.py and this one as
 `python3 -c TEXT NAME`.
 
 NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, or the path of a file with a function
@@ -21,7 +21,7 @@ import threading
 import time
 import traceback
 
-RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
+RESET, STEP, REPLAY, SHOW, FRAME = 1, 2, 3, 4, 5
 DONE, MISSING, FAILED = 0, 1, 2
 ASIDE = 5  # after those of spaces.py
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
@@ -261,6 +261,7 @@ class Host:
         self.doing = "reset"  # what is called
         self.alive = lambda: None  # said between the calls of a long answer
         self.pictures = Chance()  # what render draws changes nothing
+        self.viewer = None  # made when pixels are asked for
         first = Instance(self.make)
         env, self.limit = first.env, first.limit
         self.reusable, self.is_fresh = is_reusable(env), False
@@ -402,8 +403,16 @@ class Host:
             self.keep(key, instance, ended)
         return text.encode("utf-8", "replace")[:PICTURE] if isinstance(text, str) else b""
 
+    def frame(self, seed, data):
+        """What draws an episode as pixels where it stands, b"" where nothing does."""
+        self.viewer = self.viewer or Viewer(self)
+        self.pictures.enter()
+        return self.viewer.draw(seed, data)
+
     def answer(self, what, key, following, seed, data):
         self.asked += 1
+        if what == FRAME:
+            return DONE, self.frame(seed, data)
         if what == SHOW:
             return DONE, self.show(key, seed, data)
         if what == RESET:

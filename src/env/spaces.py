@@ -1,4 +1,4 @@
-"""What observations of an environment are as numbers. cumind puts this text in front of actions.py, ids.py and serve.py.
+"""What observations of an environment are as numbers. cumind puts this text in front of actions.py, ids.py, frames.py and serve.py.
 
 An observation is float32, or bytes that each stand for `unit`, of up to three dimensions: [numbers], or
 [height, width, channels] of a picture.

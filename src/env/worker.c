@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "env/printed.h"
 
-/* The text of spaces.py and, after it, actions.py, ids.py and serve.py. */
+/* The text of spaces.py and, after it, actions.py, ids.py, frames.py and serve.py. */
 __asm__(".pushsection .rodata\n"
         ".hidden cm_serve_text\n"
         ".global cm_serve_text\n"
@@ -27,6 +27,7 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"src/env/spaces.py\"\n"
         ".incbin \"src/env/actions.py\"\n"
         ".incbin \"src/env/ids.py\"\n"
+        ".incbin \"src/env/frames.py\"\n"
         ".incbin \"src/env/serve.py\"\n"
         ".byte 0\n"
         ".popsection\n");
@@ -348,7 +349,8 @@ cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, i
     static const char *const calls[] = {[CM_WORKER_RESET] = "its reset",
                                         [CM_WORKER_STEP] = "its step",
                                         [CM_WORKER_REPLAY] = "a step or reset of an episode that is played again",
-                                        [CM_WORKER_SHOW] = "its render"};
+                                        [CM_WORKER_SHOW] = "its render",
+                                        [CM_WORKER_FRAME] = "its render, or what leads there"};
     if (worker->channel < 0) return fail_ended(worker);
     worker->doing = calls[requests[0].what];
     worker->limit = limit;

@@ -1,6 +1,6 @@
 /* A process of its own that plays environments written in Python: requests and replies over a socket. The texts of
- * spaces.py, actions.py, ids.py and serve.py are part of the program. Numbers have this machine's layout, without
- * padding between them. */
+ * spaces.py, actions.py, ids.py, frames.py and serve.py are part of the program. Numbers have this machine's layout,
+ * without padding between them. */
 #ifndef CM_ENV_WORKER_H
 #define CM_ENV_WORKER_H
 
@@ -17,7 +17,8 @@ typedef enum cm_worker_what {
     CM_WORKER_RESET = 1, /* seed: a new episode; that of `key` is not needed any more       */
     CM_WORKER_STEP,      /* data: an action                                                 */
     CM_WORKER_REPLAY,    /* seed, data: all actions of an episode, the last one is the step */
-    CM_WORKER_SHOW       /* key, seed, data as of a replay: its picture, as text            */
+    CM_WORKER_SHOW,      /* key, seed, data as of a replay: its picture, as text            */
+    CM_WORKER_FRAME      /* the same, as pixels: int32 height, width, then red, green, blue of each; nothing: none */
 } cm_worker_what;
 
 typedef struct cm_worker_request {
