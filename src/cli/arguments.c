@@ -250,6 +250,17 @@ cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64
     return CM_OK;
 }
 
+cm_status cm_argument_real(const cm_arguments *arguments, const char *flag, double min, double max, double *out) {
+    const char *text = cm_argument(arguments, flag);
+    if (!text) return CM_OK;
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= min && value <= max))
+        return cm_fail(CM_ERR_INPUT, "%s: must be a number in %g..%g, got \"%.40s\"", flag, min, max, text);
+    *out = value;
+    return CM_OK;
+}
+
 cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) {
     const char *text = cm_argument(arguments, flag);
     if (!text || parse_seconds(text, out)) return CM_OK;

@@ -89,6 +89,9 @@ bool cm_argument_is_set(const cm_arguments *arguments, const char *flag);
  */
 cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max,
                           int64_t *out) CM_MUST_USE;
+/* A number in [min, max]; *out keeps its value if the flag was not given. */
+cm_status cm_argument_real(const cm_arguments *arguments, const char *flag, double min, double max,
+                           double *out) CM_MUST_USE;
 /* Seconds, 0 or more: "60", "0.5", "60s", "5m", "2h"; *out keeps its value if the flag was not given. */
 cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) CM_MUST_USE;
 /* One of the words "a|b|c"; its index in *out, which keeps its value if the flag was not given. */

@@ -7,6 +7,7 @@
 #include "cli/dialogue.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
+#include "cli/record.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
@@ -20,7 +21,8 @@ typedef struct watch {
     cm_view view;
     double delay;       /* seconds between moves */
     bool without_noise; /* only the results */
-    int lines;          /* of the last picture that stands on the terminal */
+    cm_recording recording;
+    int lines; /* of the last picture that stands on the terminal */
 } watch;
 
 static void wait_for(double seconds) {
@@ -39,15 +41,17 @@ static int rows_of(const cm_text *picture, int columns) {
 }
 
 /* On a terminal a picture takes the place of the last one, if that is still in sight. */
-static void show(watch *w, const cm_text *note) {
+static cm_status show(watch *w, const cm_text *note) {
     cm_text out = {0};
-    if (w->without_noise) return;
+    CM_TRY(cm_recording_add(&w->recording, w->game, note));
+    if (w->without_noise) return CM_OK;
     cm_game_draw(w->game, &w->view, -1, note, &out);
     if (w->view.tty && w->lines > 0 && w->lines < w->view.rows) printf("\033[%dA\033[J", w->lines);
     fputs(out.bytes, stdout);
     fflush(stdout);
     w->lines = rows_of(&out, w->view.columns + 1);
     wait_for(w->delay);
+    return CM_OK;
 }
 
 /* What the last move was: of two players with the table after it, of one with what has come of it. */
@@ -91,8 +95,7 @@ static cm_status watch_move(watch *w) {
     int32_t action = is_random ? cm_game_random_action(game) : analysis.action;
     CM_TRY(cm_game_play(game, action));
     describe(w, action, is_random ? NULL : &analysis, &note);
-    show(w, &note);
-    return CM_OK;
+    return show(w, &note);
 }
 
 static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
@@ -100,7 +103,7 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
     cm_game *game = w->game;
     cm_game_begin(game, seed);
     w->lines = 0;
-    show(w, &nothing);
+    CM_TRY(show(w, &nothing));
     while (!cm_env_ended(game->state) && game->count < MOST_STEPS) {
         if (cm_interrupted()) return cm_fail(CM_ERR_INTERRUPTED, "play: ended");
         CM_TRY(watch_move(w));
@@ -111,8 +114,13 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
     return CM_OK;
 }
 
+/* A moving picture takes the place of what the terminal shows. */
+static bool is_silent(const cm_arguments *arguments) {
+    return cm_argument_is_set(arguments, "--quiet") || cm_argument_is_set(arguments, "--video");
+}
+
 static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t seed) {
-    watch w = {.arguments = arguments, .game = game, .without_noise = cm_argument_is_set(arguments, "--quiet")};
+    watch w = {.arguments = arguments, .game = game, .without_noise = is_silent(arguments)};
     int64_t episodes = 1;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     w.view = cm_view_of_stdout(arguments);
@@ -120,11 +128,12 @@ static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t
     w.delay = !w.view.tty || w.without_noise ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
     CM_TRY(cm_argument_seconds(arguments, "--delay", &w.delay));
     if (!game->analyser && !w.without_noise) printf("moves are random: --run DIR takes the agent of a run\n");
+    CM_TRY(cm_recording_begin(&w.recording, arguments, game->env));
     cm_interrupt_catch();
     cm_status status = CM_OK;
     for (int64_t i = 0; i < episodes && status == CM_OK; i++) status = watch_game(&w, i, (uint64_t)(seed + i));
     if (status == CM_ERR_INTERRUPTED) printf("\n");
-    return status == CM_ERR_INTERRUPTED ? CM_OK : status;
+    return cm_recording_end(&w.recording, status == CM_ERR_INTERRUPTED ? CM_OK : status);
 }
 
 /* ---- playing ---- */
@@ -175,7 +184,7 @@ static cm_status seat_two(const cm_arguments *arguments, const cm_env_spec *spec
 /* Two players: a person plays, unless only results are wanted; one: the agent is watched. */
 static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
     const cm_env_spec *spec = &game->env->spec;
-    bool without_noise = cm_argument_is_set(arguments, "--quiet");
+    bool without_noise = is_silent(arguments);
     int human = spec->players == 2 && !without_noise ? HUMAN_FIRST : HUMAN_NONE;
     cm_mover *mover = game->mover;
     CM_TRY(cm_argument_choice(arguments, "--human", "first|second|only|none", &human));
@@ -185,7 +194,8 @@ static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
         return cm_fail(CM_ERR_INPUT, "--opponent agent: needs the weights of a run: --run DIR");
     }
     if (without_noise && (mover[0] == CM_MOVER_HUMAN || mover[1] == CM_MOVER_HUMAN)) {
-        return cm_fail(CM_ERR_INPUT, "--quiet: a person needs to see the board; leave it out, or say --human none");
+        return cm_fail(CM_ERR_INPUT, "%s: a person needs to see the board; leave it out, or say --human none",
+                       cm_argument_is_set(arguments, "--quiet") ? "--quiet" : "--video");
     }
     return CM_OK;
 }
@@ -197,7 +207,7 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
     CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
     cm_game_begin(&game, (uint64_t)seed);
     cm_status status = seat_players(arguments, &game);
-    if (status == CM_OK && !cm_argument_is_set(arguments, "--quiet")) {
+    if (status == CM_OK && !is_silent(arguments)) {
         status = cm_view_need_columns("play", cm_view_least_columns(game.env, game.state));
     }
     bool is_human = game.mover[0] == CM_MOVER_HUMAN || game.mover[1] == CM_MOVER_HUMAN;
@@ -229,6 +239,7 @@ static const cm_flag flags[] = {
     {"--seed", "S", "Game i resets with seed S + i; 0."},
     {"--delay", "TIME", "Pause after every move that is watched: 0.1, 2s."},
     {"--quiet", NULL, "Only the results."},
+    CM_FLAGS_VIDEO,
     CM_FLAGS_CONFIGURATION,
     CM_FLAGS_MACHINE,
     CM_FLAGS_END,
@@ -238,16 +249,19 @@ const cm_command cm_command_play = {
     .name = "play",
     .about = "play against an agent, or watch it play",
     .positional = "",
-    .details = "Draws every position as text, and in games of two players the moves that the agent considered for its "
-               "last one: visits of the search, Q (what a move is worth to its player: +1 is a win, -1 a loss), "
-               "prior (the network's policy).\n"
-               "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the "
-               "agent would play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In "
-               "games of one the agent is watched; --human only lets you decide its moves.",
+    .details =
+        "Draws every position as text, and in games of two players the moves that the agent considered for its "
+        "last one: visits of the search, Q (what a move is worth to its player: +1 is a win, -1 a loss), "
+        "prior (the network's policy).\n"
+        "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the "
+        "agent would play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In "
+        "games of one the agent is watched; --human only lets you decide its moves.\n"
+        "With --video a file takes the place of the terminal: it has a frame for every position, from the first on.",
     .flags = flags,
     .examples = "  cumind play --run RUN                 # against the agent, or watching it\n"
                 "  cumind play --run RUN --human second --simulations 400\n"
                 "  cumind play --run RUN --human none    # the agent against itself\n"
+                "  cumind play --run RUN --video agent.gif\n"
                 "  cumind play --set env_name=tictactoe --opponent human\n",
     .run = run_play,
 };

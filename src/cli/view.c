@@ -7,10 +7,11 @@
 
 #include "cli/output.h"
 #include "core/terminal.h"
+#include "env/board.h"
+#include "env/draw.h"
 
 enum {
     PLAIN_COLUMNS = 80,
-    CELLS = 1024,    /* most cells of a board that is painted */
     GAP = 3,         /* between board and table */
     NUMBERS = 28,    /* columns of a table's row without name and bar */
     SIDE_TABLE = 36, /* a table of fewer columns stands below its board */
@@ -49,25 +50,8 @@ const char *cm_view_player(const cm_view *view, int player) {
     return view->colour ? coloured[player] : plain[player];
 }
 
-/* The board's cells, if it is one whose picture shows them as stones. */
-static bool read_cells(const cm_env *env, const void *state, int32_t cells[CELLS]) {
-    if (env->spec.players != 2 || !env->def->board || env->spec.cells < 1 || env->spec.cells > CELLS) return false;
-    cm_env_board(env, state, cells);
-    for (int c = 0; c < env->spec.cells; c++)
-        if (cells[c] < 0 || cells[c] > 2) return false;
-    return true;
-}
-
 int cm_view_new_cell(const cm_env *env, const void *before, const void *after) {
-    int32_t old[CELLS], new[CELLS];
-    int found = -1;
-    if (!read_cells(env, before, old) || !read_cells(env, after, new)) return -1;
-    for (int c = 0; c < env->spec.cells; c++) {
-        if (old[c] != 0 || new[c] == 0) continue;
-        if (found >= 0) return -1;
-        found = c;
-    }
-    return found;
+    return cm_env_moment_of(env, before, -1, after).cell;
 }
 
 static void paint_cell(const cm_view *view, int32_t content, bool is_last, bool is_best, cm_text *out) {
@@ -107,14 +91,14 @@ static void paint_grid(const cm_env *env, const char *picture, cm_text *out) {
 /* Below the line of column names a row is its number and its cells; what follows the last cell stays as it is. */
 void cm_view_board(const cm_view *view, const cm_env *env, const void *state, int last, int best, cm_text *out) {
     char picture[CM_ENV_PICTURE_BYTES];
-    int32_t cells[CELLS];
+    int32_t cells[CM_BOARD_CELLS];
     cm_env_picture(env, state, picture, sizeof picture);
     const char *at = strchr(picture, '\n');
     if (view->colour && env->def->colours && at) {
         paint_grid(env, picture, out);
         return;
     }
-    if (!at || !read_cells(env, state, cells)) {
+    if (!at || !cm_board_read_stones(env, state, cells)) {
         cm_text_add(out, "%s%s", picture, at ? "" : "\n");
         return;
     }
