@@ -95,18 +95,23 @@ static uint8_t blend(uint8_t below, unsigned above, float share) {
     return (uint8_t)((float)below + share * ((float)above - (float)below) + 0.5f);
 }
 
-/* Paints what the edges enclose, and clears what they left. */
-static void fill(canvas *c, cm_colour colour) {
-    const unsigned red = colour >> 16 & 255, green = colour >> 8 & 255, blue = colour & 255;
+/* Paints `count` pixels that are covered alike; less than half a shade is nothing, or all. */
+static void paint(uint8_t *pixel, int count, cm_colour colour, float share) {
+    const uint8_t rgb[3] = {(uint8_t)(colour >> 16), (uint8_t)(colour >> 8), (uint8_t)colour};
+    if (share < 1.0f / 512.0f) return;
+    for (const uint8_t *end = pixel + 3 * count; pixel < end; pixel += 3)
+        for (int k = 0; k < 3; k++) pixel[k] = share > 511.0f / 512.0f ? rgb[k] : blend(pixel[k], rgb[k], share);
+}
+
+/* Paints what the edges enclose, and clears what they left. Between two edges of a row all pixels are covered alike. */
+static void fill(const canvas *c, cm_colour colour) {
     for (int row = c->top; row < c->bottom; row++) {
         float *line = c->image->cover + (size_t)row * (size_t)(c->image->width + 2), sum = 0.0f;
-        uint8_t *pixel = c->image->rgb + 3 * ((size_t)row * (size_t)c->image->width + (size_t)c->left);
-        for (int x = c->left; x < c->right; x++, pixel += 3) {
+        uint8_t *pixels = c->image->rgb + 3 * (size_t)row * (size_t)c->image->width;
+        for (int x = c->left, end; x < c->right; x = end) {
             sum += line[x];
-            const float share = fminf(fabsf(sum), 1.0f);
-            if (share < 1.0f / 512.0f) continue;
-            pixel[0] = blend(pixel[0], red, share), pixel[1] = blend(pixel[1], green, share);
-            pixel[2] = blend(pixel[2], blue, share);
+            for (end = x + 1; end < c->right && line[end] == 0.0f;) end++;
+            paint(pixels + 3 * (size_t)x, end - x, colour, fminf(fabsf(sum), 1.0f));
         }
         memset(line + c->left, 0, (size_t)(c->right - c->left + 2) * sizeof *line);
     }
@@ -247,9 +252,8 @@ cm_status cm_scene_render(const cm_scene *scene, double scale, cm_image *image) 
     CM_TRY(cm_image_resize(image, (int)lround(clamp(scene->width * scale, 1.0, 1e6)),
                            (int)lround(clamp(scene->height * scale, 1.0, 1e6))));
     canvas c = {.image = image, .scale = scale};
-    const size_t pixels = (size_t)image->width * (size_t)image->height;
-    for (size_t i = 0; i < pixels; i++)
-        for (int k = 0; k < 3; k++) image->rgb[3 * i + (size_t)k] = (uint8_t)(scene->background >> (16 - 8 * k));
+    for (int row = 0; row < image->height; row++)
+        paint(image->rgb + 3 * (size_t)row * (size_t)image->width, image->width, scene->background, 1.0f);
     for (size_t i = 0; i < scene->shapes; i++) draw(&c, scene, &scene->shape[i]);
     return CM_OK;
 }

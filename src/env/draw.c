@@ -75,6 +75,39 @@ static bool draw_observation(const cm_env *env, const void *state, cm_scene *sce
     return true;
 }
 
+/* ---- grids of letters ---- */
+
+/* The colour of a letter of the picture, as cm_env_def.colours says; faint if it says none. */
+static cm_colour colour_of(const char *colours, char letter) {
+    static const cm_colour of_digit[] = {CM_COLOUR_FAINT, CM_COLOUR_RED,     CM_COLOUR_GREEN, CM_COLOUR_YELLOW,
+                                         CM_COLOUR_BLUE,  CM_COLOUR_MAGENTA, CM_COLOUR_CYAN};
+    for (; colours[0] && colours[1]; colours += 2)
+        if (colours[0] == letter && colours[1] >= '1' && colours[1] <= '6') return of_digit[colours[1] - '0'];
+    return CM_COLOUR_FAINT;
+}
+
+/* A point is an empty cell, a comma a trace of something, another letter the thing itself. */
+static void draw_letter(const cm_drawn_grid *grid, const char *colours, char letter, int cell, cm_scene *scene) {
+    const double share = letter == '.' ? 0.0 : letter == ',' ? 0.36 : 0.9, side = share * grid->cell;
+    if (share > 0.0)
+        cm_scene_rectangle(scene, cm_drawing_x(grid, cell) - 0.5 * side, cm_drawing_y(grid, cell) - 0.5 * side, side,
+                           side, 0.12 * side, colour_of(colours, letter));
+}
+
+/* The lines of a row with colours are those of its grid: letters, with blanks between them. */
+static bool draw_grid(const cm_env *env, const void *state, cm_scene *scene) {
+    const int rows = env->spec.shape[0], columns = env->spec.shape[1], cells = rows * columns;
+    char picture[CM_ENV_PICTURE_BYTES];
+    if (!env->def->colours || env->spec.rank != 3) return false;
+    const cm_drawn_grid grid = cm_drawing_grid(scene, rows, columns, 16.0);
+    scene->background = CM_COLOUR_INK;
+    cm_env_picture(env, state, picture, sizeof picture);
+    int cell = 0;
+    for (const char *at = picture; *at && cell < cells; at++)
+        if (*at != ' ' && *at != '\n') draw_letter(&grid, env->def->colours, *at, cell++, scene);
+    return true;
+}
+
 /* ---- text ---- */
 
 /* Copies a line without what sets colours; returns what follows it. */
@@ -114,7 +147,8 @@ void cm_env_draw(const cm_env *env, const void *state, const cm_env_moment *mome
     cm_scene_begin(scene, CM_ENV_DRAWN, CM_ENV_DRAWN, CM_COLOUR_PAPER);
     if (env->def->draw) env->def->draw(&env->params, cm_env_rules_of(state), moment, scene);
     if (scene->shapes > 0 || scene->status != CM_OK) return;
-    if (draw_board(env, state, moment, scene) || draw_observation(env, state, scene)) return;
+    if (draw_board(env, state, moment, scene) || draw_grid(env, state, scene)) return;
+    if (draw_observation(env, state, scene)) return;
     draw_text(env, state, scene);
 }
 
@@ -153,7 +187,9 @@ void cm_env_draw_caption(const cm_env *env, const void *state, const cm_env_mome
     scene->height += high;
 }
 
-double cm_env_draw_rate(const cm_env *env) { return env->spec.players == 2 ? 2.0 : env->spec.cells > 0 ? 5.0 : 30.0; }
+double cm_env_draw_rate(const cm_env *env) {
+    return env->spec.players == 2 ? 2.0 : env->def->colours ? 15.0 : env->spec.cells > 0 ? 5.0 : 30.0;
+}
 
 cm_status cm_env_render(const cm_env *env, const void *state, const cm_env_moment *moment, double scale,
                         cm_image *image) {

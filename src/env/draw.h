@@ -16,8 +16,8 @@ extern "C" {
  * one player `before` may be NULL. */
 cm_env_moment cm_env_moment_of(const cm_env *env, const void *before, int action, const void *after);
 
-/* Draws a state, whose scene is CM_ENV_DRAWN units wide: as its row does; else as a board of stones, as the pictures
- * that are its observations, or as its text. */
+/* Draws a state, whose scene is CM_ENV_DRAWN units wide: as its row does; else as a board of stones, as a grid of
+ * coloured cells, as the pictures that are its observations, or as its text. */
 void cm_env_draw(const cm_env *env, const void *state, const cm_env_moment *moment, cm_scene *scene);
 
 /* Adds a line below the drawing: "step 12: left", "move 3: x d4", and at its end what has come of it, `total` being the

@@ -67,7 +67,7 @@ START_TEST(every_environment_has_a_drawing_that_follows_its_state) {
     for (int i = 0; i < rows + (int)(sizeof sizes / sizeof *sizes); i++) {
         cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_EVALUATE, (uint64_t)i), 0);
         open_env(i < rows ? registry[i]->name : sizes[i - rows]);
-        ck_assert_msg(env.def->draw != NULL, "%s has no drawing", env.spec.name);
+        ck_assert_msg(env.def->draw || env.def->colours, "%s has no drawing", env.spec.name);
         cm_env_moment moment = CM_ENV_NO_MOMENT;
         uint64_t last = 0;
         changed = 0;
@@ -162,6 +162,16 @@ START_TEST(board_without_a_drawing_has_squares_and_stones) {
 }
 END_TEST
 
+START_TEST(grids_of_letters_are_coloured_cells) {
+    open_env("minatar_breakout");
+    render(&CM_ENV_NO_MOMENT);
+    ck_assert_int_gt(count_pixels(CM_COLOUR_RED), 30 * 500); /* three rows of bricks */
+    const int paddle = count_pixels(CM_COLOUR_CYAN);
+    ck_assert(paddle > 400 && paddle < 900);
+    ck_assert_int_gt(count_pixels(CM_COLOUR_INK), 40000);
+}
+END_TEST
+
 START_TEST(others_are_drawn_as_their_text) {
     open_plain("2048", false);
     cm_env_draw(&env, state, &CM_ENV_NO_MOMENT, &scene);
@@ -237,6 +247,7 @@ int main(void) {
     tcase_add_test(tests, captures_leave_the_mark_on_the_stone_that_was_put);
     tcase_add_test(tests, pole_leans_as_its_angle_says);
     tcase_add_test(tests, board_without_a_drawing_has_squares_and_stones);
+    tcase_add_test(tests, grids_of_letters_are_coloured_cells);
     tcase_add_test(tests, others_are_drawn_as_their_text);
     tcase_add_test(tests, observations_that_are_pictures_are_drawn);
     tcase_add_test(tests, caption_says_what_was_done_and_what_has_come_of_it);
