@@ -17,6 +17,7 @@ struct cm_evaluator {
     cm_match *match;       /* owned */
     cm_player *players[2]; /* the agent and, in games of two, its opponent; owned */
     cm_games games;        /* of all parts; owns its arrays, keeps no moves */
+    int32_t *first;        /* actions of episode 0; owned; NULL: not kept */
     size_t bytes;          /* of these arrays */
     /* only with several ranks */
     cm_evaluation_ranks ranks;
@@ -32,7 +33,11 @@ static cm_status alloc_games(cm_evaluator *v, const cm_evaluator_config *c, int 
     CM_TRY(cm_alloc(&v->games.result, n, sizeof *v->games.result, "evaluation"));
     CM_TRY(cm_alloc(&v->games.length, n, sizeof *v->games.length, "evaluation"));
     CM_TRY(cm_alloc(&v->games.theirs, n, sizeof *v->games.theirs, "evaluation"));
-    v->bytes = (size_t)parts * most * sizeof *v->told +
+    const int plies = c->env->spec.max_plies;
+    const size_t steps = plies > 0 && plies < CM_MATCH_STEPS ? (size_t)plies : CM_MATCH_STEPS;
+    const bool keeps = c->keeps_first && (!c->ranks || c->ranks->part == 0);
+    if (keeps) CM_TRY(cm_alloc(&v->first, steps, sizeof *v->first, "evaluation"));
+    v->bytes = keeps * steps * sizeof *v->first + (size_t)parts * most * sizeof *v->told +
                n * (sizeof *v->games.result + sizeof *v->games.length + sizeof *v->games.theirs);
     return CM_OK;
 }
@@ -59,6 +64,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
     const cm_opponent *opponent = c->opponent ? c->opponent : &uniform;
     const int parts = c->ranks ? c->ranks->parts : 1;
     v->env = c->env;
+    CM_TRY(alloc_games(v, c, parts));
     cm_match_config match = {.env = c->env,
                              .pool = c->pool,
                              .games = c->episodes,
@@ -66,8 +72,8 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .parts = parts,
                              .shape = shape_of(c, parts),
                              .tally = c->tally,
+                             .first = v->first,
                              .stop = c->stop};
-    CM_TRY(alloc_games(v, c, parts));
     CM_TRY(c->agent ? cm_player_agent(c->agent, c->env, &match.shape, &v->players[0])
                     : cm_opponent_player(&uniform, NULL, c->env, &match.shape, &v->players[0]));
     if (c->env->spec.players == 2) {
@@ -98,6 +104,7 @@ void cm_evaluator_destroy(cm_evaluator *v) {
     cm_match_destroy(v->match);
     for (int i = 0; i < 2; i++) cm_player_destroy(v->players[i]);
     free(v->told);
+    free(v->first);
     cm_games_free(&v->games);
     free(v);
 }
@@ -106,6 +113,11 @@ size_t cm_evaluator_memory(const cm_evaluator *v) {
     if (!v) return 0;
     size_t bytes = v->bytes + cm_match_bytes(v->match) + v->players[0]->bytes;
     return v->players[1] ? bytes + v->players[1]->bytes : bytes;
+}
+
+const int32_t *cm_evaluator_first(const cm_evaluator *v, int *count) {
+    *count = v->first ? cm_match_games(v->match)->length[0] : 0;
+    return *count > 0 ? v->first : NULL;
 }
 
 static void put(cm_evaluator *v, int episode, const record *r) {

@@ -39,6 +39,7 @@ typedef struct cm_evaluator_config {
     const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
     cm_tally *tally;             /* is added to as episodes go on; NULL: not                                     */
     const cm_evaluation_ranks *ranks; /* for the call alone; NULL: this process plays all episodes                    */
+    bool keeps_first;                 /* the actions of episode 0                                                     */
 } cm_evaluator_config;
 
 /* Takes all memory. The caller owns it. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; those of the opponent's player. */
@@ -51,6 +52,10 @@ void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
  * `returns` are of those that count of the episodes that have ended: out->episodes of them, which may be 0. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
+
+/* The actions of episode 0 of the last run, if that was not broken off: *count of them, the evaluator's own. NULL: they
+ * are not kept, or another process played them. */
+const int32_t *cm_evaluator_first(const cm_evaluator *evaluator, int *count);
 
 size_t cm_evaluator_memory(const cm_evaluator *evaluator); /* NULL: 0 */
 

@@ -6,7 +6,7 @@
 #include "core/arena.h"
 #include "core/busy.h"
 
-enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_PAIR_ROWS = 64, ATTEMPTS = 1000 };
+enum { MOST_ROWS = 512, MOST_PAIR_ROWS = 64, ATTEMPTS = 1000 };
 
 /* A game being played in a row of a shard. */
 typedef struct seat {
@@ -142,9 +142,10 @@ static cm_status make_move(cm_match *m, shard *s, int row, int32_t action, bool 
     if (m->games.stride > 0) {
         m->games.moves[(size_t)at->game * (size_t)m->games.stride + (size_t)at->steps] = (int16_t)action;
     }
+    if (m->config.first && number_of(m, at->game) == 0) m->config.first[at->steps] = action;
     at->total += side == 0 ? outcome.reward : -outcome.reward;
     at->steps++;
-    *ended = outcome.terminated || outcome.truncated || at->steps >= MOST_STEPS;
+    *ended = outcome.terminated || outcome.truncated || at->steps >= CM_MATCH_STEPS;
     return CM_OK;
 }
 

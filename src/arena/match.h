@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+enum { CM_MATCH_STEPS = 100000 }; /* of a game at most: it is cut then */
+
 typedef struct cm_match cm_match;
 
 typedef struct cm_match_config {
@@ -29,6 +31,8 @@ typedef struct cm_match_config {
     int games;             /* most of one run, by all parts                                         */
     int part, parts;       /* plays games part, part + parts, ... only; parts 0: all games          */
     bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
+    int32_t *first;        /* [CM_MATCH_STEPS at most, max_plies where that is less] out: the moves of game 0, by the
+                            * process that plays it; NULL: not kept */
     cm_tally *tally;       /* is added to as games go on; NULL: not                                */
     const cm_stop *stop;   /* asked: ends before the next turn or within this one; NULL: plays on */
 } cm_match_config;
@@ -41,11 +45,11 @@ cm_status cm_match_create(const cm_match_config *config, cm_match **out) CM_MUST
 void cm_match_destroy(cm_match *match); /* NULL is allowed */
 size_t cm_match_bytes(const cm_match *match);
 
-/* Plays those of the games 0 .. games-1 that are this part's. An environment without a limit is cut after 100,000
- * steps. Allocates nothing unless a player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to
- * play; CM_ERR_INTERRUPTED before the next step of an environment once it was asked to stop, and then games that
- * do not count, as they have not ended or others that were to begin before them have not, have a length of 0; those of
- * the players. */
+/* Plays those of the games 0 .. games-1 that are this part's. An environment without a limit is cut after
+ * CM_MATCH_STEPS. Allocates nothing unless a player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves
+ * a game to play; CM_ERR_INTERRUPTED before the next step of an environment once it was asked to stop, and then games
+ * that do not count, as they have not ended or others that were to begin before them have not, have a length of 0;
+ * those of the players. */
 cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
 
 /* The games of the last run, owned by the match: game k is number part + k * parts. Of one that was broken off those

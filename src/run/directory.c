@@ -29,6 +29,7 @@ static const char readme[] =
     "| checkpoints/N/ | the state after N updates: parameters and optimizer as safetensors, the rest as JSON and "
     "binary segments, a checksum of each in manifest.json |\n"
     "| latest, best | the checkpoint that a run goes on from, and the one with the best evaluation |\n"
+    "| episodes/ | an episode of the last evaluations and of the best one as moving pictures |\n"
     "| result.json | the final report, once the run has finished |\n"
     "| lock | held while a process writes to this run |\n"
     "\n"
@@ -48,6 +49,7 @@ static const struct {
     {lock_name, CM_DIR_FILE},       {config_name, CM_DIR_FILE},     {"README.md", CM_DIR_FILE},
     {"metrics.jsonl", CM_DIR_FILE}, {"log.txt", CM_DIR_FILE},       {"result.json", CM_DIR_FILE},
     {"monitor.csv", CM_DIR_FILE},   {"tensorboard", CM_DIR_FOLDER}, {"checkpoints", CM_DIR_FOLDER},
+    {"episodes", CM_DIR_FOLDER},
 };
 enum { RUN_FILES = sizeof run_files / sizeof *run_files };
 

@@ -6,6 +6,7 @@
  *     monitor.csv      every episode of self-play (run/monitor.h)
  *     log.txt          what was said, with times
  *     checkpoints/     see run/checkpoint.h; latest and best point into it
+ *     episodes/        moving pictures of evaluations: N.gif after N updates, best.gif
  *     result.json      the final report, once the run has finished
  *     README.md        this list, and the commands that use the run
  *     lock             held (flock) by the process that writes to the run

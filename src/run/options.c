@@ -62,6 +62,10 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
               "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT, evaluation_gifs, "Evaluation", "3", 0, 1000,
+              "Newest evaluations during the run of which the first episode is kept as a moving picture, in the folder "
+              "episodes of the run; that of the best one is kept besides. 0: none. Changes no result.",
+              .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(STRING, evaluation_opponent, "Evaluation", "random", 1, 0,
               "Whom the agent meets there in a game of two: random, mcts:N (plain tree search with N random rollouts "
               "per move) or perfect (games with a solver; it takes minutes for the first moves of Connect4)."),

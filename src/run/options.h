@@ -41,6 +41,7 @@ typedef struct cm_run_options {
     int64_t evaluation_updates;               /* updates between them, 0: none of this kind */
     int evaluation_episodes;                  /* of each of these */
     int final_evaluation_episodes;            /* of the report at the end; 0: none */
+    int evaluation_gifs;                      /* newest evaluations whose first episode is kept as a picture; 0: none */
     char evaluation_opponent[CM_OPTION_TEXT]; /* games of two: "random", "mcts:N" or "perfect" (arena/opponent.h) */
     bool stop_at_goal;                        /* end when an evaluation reaches the goal and a second one confirms it */
     double goal_return;                       /* NaN: the environment's threshold */

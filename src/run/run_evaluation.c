@@ -52,7 +52,7 @@ static int report_rows(const cm_run *run) {
     return cm_run_options_of(run)->run.time_limit > 0.0 && run->session->backend->device->is_host ? FEW : 0;
 }
 
-static cm_status open_evaluator(cm_run *run, int episodes, int rows, cm_evaluator **out) {
+static cm_status open_evaluator(cm_run *run, int episodes, int rows, bool keeps_first, cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     cm_comm *comm = run->session->comm;
@@ -66,7 +66,8 @@ static cm_status open_evaluator(cm_run *run, int episodes, int rows, cm_evaluato
                                         .rows = rows,
                                         .opponent = &opponent,
                                         .stop = &run->halt,
-                                        .ranks = &ranks};
+                                        .ranks = &ranks,
+                                        .keeps_first = keeps_first};
     cm_status status = cm_evaluator_create(&config, out);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
@@ -77,8 +78,8 @@ cm_status cm_run_open_evaluation(cm_run *run) {
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
     if (!on_the_way && last == 0) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
-    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, 0, &run->evaluator));
-    return open_evaluator(run, last, report_rows(run), &run->final_evaluator);
+    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, 0, o->evaluation_gifs > 0, &run->evaluator));
+    return open_evaluator(run, last, report_rows(run), false, &run->final_evaluator);
 }
 
 void cm_run_close_evaluation(cm_run *run) {
@@ -136,13 +137,14 @@ static int part_of(const cm_run *run, int episodes) {
     return (episodes - run->session->comm->rank + parts - 1) / parts;
 }
 
-static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_evaluation *out) {
+/* *seed: of the first episode. */
+static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, uint64_t *seed, cm_evaluation *out) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     int most = confirming_episodes(o) > o->evaluation_episodes ? confirming_episodes(o) : o->evaluation_episodes;
-    uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
+    *seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
     const double start = cm_clock_seconds();
     cm_busy_of(CM_BUSY_EPISODES, part_of(run, episodes));
-    CM_TRY(cm_evaluator_run(evaluator, episodes, seed, NULL, out));
+    CM_TRY(cm_evaluator_run(evaluator, episodes, *seed, NULL, out));
     run->pace.evaluating += cm_clock_seconds() - start;
     run->pace.evaluated += out->steps;
     run->pace.length = out->mean_length;
@@ -153,7 +155,8 @@ static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_eva
  * for the best checkpoint is that of both. */
 static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) {
     cm_evaluation second;
-    CM_TRY(play(run, run->final_evaluator, confirming_episodes(&cm_run_options_of(run)->run), &second));
+    uint64_t seed;
+    CM_TRY(play(run, run->final_evaluator, confirming_episodes(&cm_run_options_of(run)->run), &seed, &second));
     run->state.goal_reached = second.low >= cm_run_goal(run);
     *mean = (first->mean * first->episodes + second.mean * second.episodes) / (first->episodes + second.episodes);
     cm_run_say_evaluation(run, &second,
@@ -163,11 +166,11 @@ static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) 
 
 /* The best weights are those of the highest mean, the newest of equal ones. Results against a random player hardly tell
  * good players apart, so in games of two it is the newest ones that do not stand clearly below: whose interval's
- * `reach` is not under the highest mean. */
-static void note_best(cm_run *run, double mean, double reach) {
-    if (reach < run->state.best_return) return;
+ * `reach` is not under the highest mean. Returns whether it is these. */
+static bool note_best(cm_run *run, double mean, double reach) {
+    if (reach < run->state.best_return) return false;
     run->state.best_return = fmax(run->state.best_return, mean);
-    run->best_due = true;
+    return run->best_due = true;
 }
 
 static cm_status evaluate(void *context) {
@@ -175,8 +178,9 @@ static cm_status evaluate(void *context) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const bool ema = cm_run_options_of(run)->trainer.ema_evaluates;
     cm_evaluation e;
+    uint64_t seed;
     CM_TRY(cm_run_copy_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->evaluation_agent));
-    CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
+    CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &seed, &e));
     note_evaluation(run);
     run->row.eval_return = e.mean, run->row.eval_std = e.std;
     run->row.eval_length = e.mean_length, run->row.eval_episodes = e.episodes;
@@ -184,7 +188,7 @@ static cm_status evaluate(void *context) {
     double mean = e.mean;
     cm_run_say_evaluation(run, &e, reached ? "goal" : NULL);
     if (reached && o->stop_at_goal) CM_TRY(confirm(run, &e, &mean));
-    note_best(run, mean, run->session->env.spec.players == 2 ? e.high : mean);
+    cm_run_keep_episode(run, seed, note_best(run, mean, run->session->env.spec.players == 2 ? e.high : mean));
     return CM_OK;
 }
 

@@ -1,7 +1,8 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run.c (the loop), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
- * run_evaluation.c (evaluations), run_device.c (the plan of a GPU's memory), run_report.c (what people read),
- * run_result.c (the report of the end), run_records.c (what other programs read), run_ranks.c (what ranks agree on). */
+ * run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan of a GPU's memory),
+ * run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other programs read),
+ * run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -83,11 +84,12 @@ struct cm_run {
     bool drop_damaged;  /* of the replay, when it is loaded */
     int64_t from;       /* resuming: the checkpoint that it goes on from, CM_CHECKPOINT_LATEST: there is none */
     double best_kept;   /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
-    bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
-    double began;   /* clock at the start of this session */
-    bool is_told;   /* that an evaluation waits */
-    cm_pace pace;   /* of this session; advice only where acting and learning take turns */
-    size_t planned; /* bytes of the device, where that is not the host */
+    bool best_due; /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
+    double began;  /* clock at the start of this session */
+    bool is_told;  /* that an evaluation waits */
+    bool is_pictureless;              /* what keeps pictures of evaluations from being made has been said */
+    cm_pace pace;                     /* of this session; advice only where acting and learning take turns */
+    size_t planned;                   /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
     cm_learning_round round;          /* of it; saved while state.is_within */
@@ -217,6 +219,11 @@ cm_status cm_run_ask_last(cm_run *run, bool *is_due) CM_MUST_USE;
  * CM_ERR_INTERRUPTED if it was asked to stop, and then nothing counts; so with the report. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
+
+/* run_episode.c: the first episode of the evaluation on the way that was just made, which began with `seed`, as
+ * episodes/UPDATES.gif of the run's folder, of which the newest evaluation_gifs stay, and as episodes/best.gif. Errors
+ * are warned of, once. */
+void cm_run_keep_episode(cm_run *run, uint64_t seed, bool is_best);
 
 /* run_device.c */
 /* Where the device is not the host: measures what the run will take of its memory, prints it, and refuses a plan that

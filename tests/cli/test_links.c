@@ -73,7 +73,7 @@ static const struct {
     {"checkpoints", "../home"},      {"log.txt", "../home/file"},     {"metrics.jsonl", "../home/file"},
     {"config.json", "../home/file"}, {"result.json", "../home/file"}, {"README.md", "../home/file"},
     {"lock", "../home/file"},        {"log.txt", "../home/.bashrc"},  {"monitor.csv", "../home/file"},
-    {"tensorboard", "../home"},
+    {"tensorboard", "../home"},      {"episodes", "../home"},
 };
 
 static void replace_by_link(const char *name, const char *target) {

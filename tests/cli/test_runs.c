@@ -1,7 +1,9 @@
 /* Runs as a user meets them: what a run is, says and leaves, and what is done with it. Going on: test_resume.c;
  * beginning with what another has learnt: test_starts.c. */
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <gif_lib.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -23,6 +25,7 @@ START_TEST(run_folder_explains_itself) {
                                  "log.txt",
                                  "README.md",
                                  "result.json",
+                                 "episodes/best.gif",
                                  "latest/manifest.json",
                                  "latest/parameters.safetensors",
                                  "best/state.json"};
@@ -34,6 +37,40 @@ START_TEST(run_folder_explains_itself) {
     static char log[1 << 16];
     cm_program_file(cm_test_folder, "ref/log.txt", log, sizeof log);
     ck_assert_ptr_nonnull(strstr(log, "final: mean return"));
+}
+END_TEST
+
+static int count_gifs(const char *of) {
+    char path[160];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/%s/episodes", cm_test_folder, of);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))
+        count += strstr(entry->d_name, ".gif") != NULL;
+    if (folder) closedir(folder);
+    return count;
+}
+
+/* Two evaluations, and three more of the run that goes on: the newest two and the best one stay. */
+START_TEST(last_evaluations_and_the_best_one_have_pictures) {
+    char path[160];
+    int error;
+    expect_ok("train --quiet --run shown --set evaluation_gifs=2" SMALL);
+    ck_assert_int_eq(count_gifs("shown"), 3);
+    expect_ok("train --quiet --resume shown --env-steps 2560");
+    ck_assert_int_eq(count_gifs("shown"), 3);
+    snprintf(path, sizeof path, "%s/shown/episodes/best.gif", cm_test_folder);
+    GifFileType *gif = DGifOpenFileName(path, &error);
+    ck_assert_msg(gif && DGifSlurp(gif) == GIF_OK, "%s", path);
+    ck_assert(gif->ImageCount > 2 && gif->ImageCount <= 51);
+    DGifCloseFile(gif, &error);
+}
+END_TEST
+
+START_TEST(pictures_of_evaluations_change_no_parameter) {
+    expect_ok("train --quiet --run unseen --set evaluation_gifs=0" SMALL);
+    ck_assert_int_eq(count_gifs("unseen"), 0);
+    expect_reference("unseen");
 }
 END_TEST
 
@@ -591,6 +628,8 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
+    tcase_add_test(tests, last_evaluations_and_the_best_one_have_pictures);
+    tcase_add_test(tests, pictures_of_evaluations_change_no_parameter);
     tcase_add_test(tests, run_folder_explains_itself);
     tcase_add_test(tests, a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known);
     tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);

@@ -1,0 +1,158 @@
+/* Moving pictures of evaluations: the first episode of each, as it is played again by its actions. They tell people
+ * what numbers do not; nothing is read from them, so a run that cannot write them goes on. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "draw/gif.h"
+#include "env/draw.h"
+#include "run/run_internal.h"
+
+static const char folder_name[] = "episodes", best_name[] = "best.gif";
+
+enum { FRAMES = 50, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
+
+/* A picture that is being made. */
+typedef struct film {
+    const cm_env *env; /* borrowed */
+    cm_gif *gif;
+    cm_scene scene;
+    cm_image image;
+    char *states; /* two blocks: the position, and the one before */
+    char *bytes;  /* [size] of the file */
+    size_t size, space;
+} film;
+
+static cm_status take_bytes(void *context, const void *bytes, size_t size) {
+    film *f = context;
+    if (f->size + size > f->space) {
+        const size_t space = 2 * (f->size + size);
+        char *grown = realloc(f->bytes, space);
+        if (!grown) return cm_fail(CM_ERR_MEMORY, "%zu bytes of a moving picture do not fit into memory", space);
+        f->bytes = grown, f->space = space;
+    }
+    memcpy(f->bytes + f->size, bytes, size);
+    f->size += size;
+    return CM_OK;
+}
+
+static void close_film(film *f) {
+    cm_gif_destroy(f->gif);
+    cm_scene_free(&f->scene);
+    cm_image_free(&f->image);
+    free(f->states);
+    free(f->bytes);
+}
+
+/* ---- the episode ---- */
+
+static cm_status add_frame(film *f, const cm_env_moment *moment, double total, int hundredths) {
+    cm_env_draw(f->env, f->states, moment, &f->scene);
+    cm_env_draw_caption(f->env, f->states, moment, total, &f->scene);
+    CM_TRY(cm_scene_render(&f->scene, 1.0, &f->image));
+    return cm_gif_add(f->gif, &f->image, hundredths);
+}
+
+/* What an action has led to; who moved is seen in the position before, which boards alone need. */
+static cm_status step(film *f, int action, cm_env_moment *moment, double *total) {
+    char *before = f->env->spec.players == 2 ? f->states + f->env->spec.state_size : NULL;
+    cm_env_outcome outcome;
+    if (before) memcpy(before, f->states, f->env->spec.state_size);
+    CM_TRY(cm_env_step(f->env, f->states, action, &outcome));
+    *moment = cm_env_moment_of(f->env, before, action, f->states);
+    *total += moment->player == 0 ? outcome.reward : -outcome.reward;
+    return CM_OK;
+}
+
+/* All positions of a short one, so many of a long one, its last one always. */
+static cm_status play_again(film *f, uint64_t seed, const int32_t *actions, int count, const cm_stop *stop) {
+    const int every = count / FRAMES + 1, usual = (int)lround(100.0 * every / cm_env_draw_rate(f->env));
+    const int hundredths = usual < SLOWEST ? usual : SLOWEST;
+    cm_env_moment moment = CM_ENV_NO_MOMENT;
+    double total = 0.0;
+    cm_env_reset(f->env, f->states, seed);
+    for (int i = 0; i < count; i++) {
+        if (i % every == 0) CM_TRY(add_frame(f, &moment, total, hundredths));
+        if (cm_stop_asked(stop)) return cm_fail(CM_ERR_INTERRUPTED, "a moving picture was broken off");
+        CM_TRY(step(f, actions[i], &moment, &total));
+    }
+    CM_TRY(add_frame(f, &moment, total, HOLD));
+    return cm_gif_end(f->gif);
+}
+
+/* ---- the folder ---- */
+
+/* Of files that are kept: the smallest number, and how many there are. */
+typedef struct kept {
+    long long oldest, newest, own; /* own: what has just been written; later ones are of a past that was given up */
+    int count;
+} kept;
+
+/* "00001234.gif". */
+static bool read_number(const char *name, long long *out) {
+    int end = 0;
+    return sscanf(name, "%lld.gif%n", out, &end) == 1 && end > 0 && name[end] == '\0' && *out >= 0;
+}
+
+static cm_status note_kept(void *context, const char *name) {
+    kept *k = context;
+    long long number;
+    if (!read_number(name, &number)) return CM_OK;
+    if (k->count == 0 || number < k->oldest) k->oldest = number;
+    if (k->count == 0 || number > k->newest) k->newest = number;
+    k->count++;
+    return CM_OK;
+}
+
+static void name_file(long long number, char name[32]) { snprintf(name, 32, "%08lld.gif", number); }
+
+/* Leaves the newest `most`, of those that are not newer than the one just written. */
+static cm_status prune(const cm_dir *folder, long long own, int most) {
+    char name[32];
+    for (;;) {
+        kept k = {.count = 0};
+        CM_TRY(cm_dir_each(folder, note_kept, &k));
+        if (k.newest <= own && k.count <= most) return CM_OK;
+        name_file(k.newest > own ? k.newest : k.oldest, name);
+        if (cm_dir_look(folder, name) == CM_DIR_NONE) return CM_OK; /* another way to write its number: not ours */
+        CM_TRY(cm_dir_unlink(folder, name));
+    }
+}
+
+static cm_status write_files(cm_run *run, const film *f, bool is_best) {
+    const long long updates = (long long)cm_trainer_updates(cm_run_trainer(run));
+    char name[32];
+    cm_dir folder;
+    CM_TRY(cm_dir_make(&run->directory.dir, folder_name));
+    CM_TRY(cm_dir_enter(&folder, &run->directory.dir, folder_name));
+    name_file(updates, name);
+    cm_status status = cm_dir_write(&folder, name, f->bytes, f->size);
+    if (status == CM_OK && is_best) status = cm_dir_write(&folder, best_name, f->bytes, f->size);
+    if (status == CM_OK) status = prune(&folder, updates, cm_run_options_of(run)->run.evaluation_gifs);
+    cm_dir_close(&folder);
+    return status;
+}
+
+static cm_status make(cm_run *run, film *f, uint64_t seed, bool is_best) {
+    int count;
+    const int32_t *actions = cm_evaluator_first(run->evaluator, &count);
+    f->env = &run->session->env;
+    CM_TRY(cm_alloc(&f->states, 2, f->env->spec.state_size, "a moving picture"));
+    CM_TRY(cm_gif_create(take_bytes, f, &f->gif));
+    CM_TRY(play_again(f, seed, actions, count, &run->halt));
+    return write_files(run, f, is_best);
+}
+
+void cm_run_keep_episode(cm_run *run, uint64_t seed, bool is_best) {
+    film f = {.env = NULL};
+    int count;
+    if (!cm_run_leads(run) || run->is_passing || !cm_evaluator_first(run->evaluator, &count)) return;
+    const cm_status status = make(run, &f, seed, is_best);
+    close_film(&f);
+    if (status == CM_OK || status == CM_ERR_INTERRUPTED) return;
+    if (!run->is_pictureless) cm_log(CM_WARNING, "%s; there is no picture of this evaluation", cm_error_message());
+    run->is_pictureless = true;
+}
