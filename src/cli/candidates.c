@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/command.h"
 #include "cli/curves.h"
@@ -132,10 +133,22 @@ static void put_values(const request *r, const cm_option *row, const char *befor
     if (row && row->type == CM_OPTION_BOOL) put_words(r, "true|false", before);
 }
 
+/* Keys of a section that is cut short as in --set, behind its dot. */
+static void put_keys_of(const request *r, size_t length) {
+    const cm_option *row;
+    char text[CM_OPTION_TEXT];
+    for (int i = 0; (row = cm_config_row(r->config, i)) != NULL; i++) {
+        if (strncasecmp(row->section, r->current, length) != 0) continue;
+        snprintf(text, sizeof text, "%.*s.%s=", (int)length, r->current, row->key);
+        put(r, text, row->help);
+    }
+}
+
 static void put_settings(const request *r) {
     char before[CM_OPTION_TEXT];
-    const char *equals = strchr(r->current, '='), *key = r->current;
+    const char *equals = strchr(r->current, '='), *key = r->current, *end = strrchr(r->current, '.');
     if (!equals) {
+        if (end) put_keys_of(r, (size_t)(end - r->current));
         put_keys(r, "=");
         return;
     }

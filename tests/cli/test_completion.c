@@ -69,6 +69,7 @@ static const struct {
     {"train connect4_", "connect4_muzero", "connect4"},
     {"train --set num_sim", "num_simulations=", "seed="},
     {"train --set optimizer=", "optimizer=adamw|optimizer=sgd", "adamw"},
+    {"train --set mcts.num_sim", "mcts.num_simulations=", "num_simulations=|mcts.seed="},
     {"train --set MCTS.policy=g", "MCTS.policy=gumbel_muzero", "MCTS.policy=muzero"},
     {"train --set residual_dynamics=", "residual_dynamics=true|residual_dynamics=false", "true"},
     {"train --backend ", "auto|ref|cpu|cuda", "--run"},
