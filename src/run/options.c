@@ -122,7 +122,7 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME),
     CM_OPTION(BOOL, tensorboard, "Logging", "true", 0, 0,
               "Write event files for TensorBoard into the folder tensorboard of the run: the numbers of metrics.jsonl, "
-              "hyper-parameters. Changes no result.",
+              "hyper-parameters, pictures. Changes no result.",
               .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, histogram_interval, "Logging", "0", 0, MAX_INT,
               "Updates between histograms of all weights and gradients in these event files; 0: none.",

@@ -143,6 +143,7 @@ static cm_status make(cm_run *run, film *f, uint64_t seed, bool is_best) {
     CM_TRY(cm_alloc(&f->states, 2, f->env->spec.state_size, "a moving picture"));
     CM_TRY(cm_gif_create(take_bytes, f, &f->gif));
     CM_TRY(play_again(f, seed, actions, count, &run->halt));
+    cm_run_keep_picture(run, f->bytes, f->size, f->image.width, f->image.height);
     return write_files(run, f, is_best);
 }
 

@@ -34,6 +34,12 @@ typedef struct cm_run_overlap {
     cm_status learnt;
 } cm_run_overlap;
 
+/* A moving picture of the last evaluation, until its row is written: the bytes of a GIF file; empty: there is none. */
+typedef struct cm_run_picture {
+    cm_proto bytes;
+    int width, height;
+} cm_run_picture;
+
 struct cm_run {
     cm_session *session;                                 /* owned, like the next ones */
     cm_pool *overlap_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
@@ -51,7 +57,8 @@ struct cm_run {
     cm_monitor monitor;
     cm_episode *episodes;  /* of one rank: NULL; of several: space for those that end in an iteration on all, owned */
     int64_t drawn_updates; /* at the last histograms */
-    char *actor_bytes;     /* space for what the actor saves, and of it in use */
+    cm_run_picture picture;
+    char *actor_bytes; /* space for what the actor saves, and of it in use */
     size_t actor_used;
     char dump[PATH_MAX];   /* where a batch goes that led to a NaN */
     cm_memory_space space; /* before anything was taken */
@@ -193,7 +200,9 @@ cm_status cm_run_open_records(cm_run *run, bool resumes) CM_MUST_USE;
 void cm_run_close_records(cm_run *run);
 /* Those that have ended in the last acting, some of them on any rank. Collective. Errors: those of the ranks. */
 cm_status cm_run_write_episodes(cm_run *run) CM_MUST_USE;
-void cm_run_write_row(cm_run *run);                         /* run->row */
+/* A copy of it waits for the next row, if there are event files, and if it is not one of many. */
+void cm_run_keep_picture(cm_run *run, const void *gif, size_t size, int width, int height);
+void cm_run_write_row(cm_run *run);                         /* run->row, and the picture behind it */
 cm_status cm_run_write_histograms(cm_run *run) CM_MUST_USE; /* if they are due. Errors: CM_ERR_DEVICE */
 void cm_run_end_records(cm_run *run);                       /* the run has finished */
 

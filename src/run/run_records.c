@@ -49,7 +49,7 @@ static cm_status open_board(cm_run *run, bool resumes) {
     if (resumes) CM_TRY(cm_tensorboard_cut(&run->directory.dir, last, &history));
     if (!options(run)->tensorboard) return CM_OK;
     CM_TRY(cm_tensorboard_open(&run->board, &run->directory.dir, &history));
-    if (resumes) cm_tensorboard_put_start(&run->board, last);
+    cm_tensorboard_put_start(&run->board, resumes ? last : -1); /* readers drop nothing at the first that they see */
     cm_tensorboard_put_configuration(&run->board, run->config, step_of(run));
     if (resumes) put_missing(run, history.known);
     return CM_OK;
@@ -77,6 +77,7 @@ cm_status cm_run_open_records(cm_run *run, bool resumes) {
 void cm_run_close_records(cm_run *run) {
     cm_tensorboard_close(&run->board);
     cm_monitor_close(&run->monitor);
+    cm_proto_free(&run->picture.bytes);
     free(run->episodes);
 }
 
@@ -95,10 +96,30 @@ cm_status cm_run_write_episodes(cm_run *run) {
     return CM_OK;
 }
 
+/* Of evaluations: all of the first 128, then 64 for every doubling of their number, as pictures are large. */
+static bool is_picture_due(int64_t evaluation) {
+    int64_t stride = 1;
+    for (int64_t n = evaluation; n >= 128; n /= 2) stride *= 2;
+    return evaluation % stride == 0;
+}
+
+void cm_run_keep_picture(cm_run *run, const void *gif, size_t size, int width, int height) {
+    cm_run_picture *p = &run->picture;
+    if (!is_board_open(run) || !is_picture_due(run->state.evaluations)) return;
+    cm_proto_reset(&p->bytes);
+    cm_proto_append(&p->bytes, gif, size);
+    p->width = width, p->height = height;
+}
+
 void cm_run_write_row(cm_run *run) {
     const cm_metrics *row = &run->row;
-    if (is_board_open(run))
-        cm_tensorboard_put_row(&run->board, row, step_at(run, row->env_steps, row->updates), cm_clock_unix());
+    const int64_t step = step_at(run, row->env_steps, row->updates);
+    cm_run_picture *p = &run->picture;
+    if (!is_board_open(run)) return;
+    cm_tensorboard_put_row(&run->board, row, step, cm_clock_unix());
+    if (p->bytes.size > 0)
+        cm_tensorboard_put_image(&run->board, "eval/episode", p->bytes.bytes, p->bytes.size, p->width, p->height, step);
+    cm_proto_reset(&p->bytes);
 }
 
 /* Of every array of weights, and of the gradient of the last update. */

@@ -10,7 +10,7 @@
 
 /* Numbers of fields and values of enums, by message. */
 enum { SUMMARY_VALUE = 1 };
-enum { VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_HISTOGRAM = 5, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
+enum { VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_IMAGE = 4, VALUE_HISTOGRAM = 5, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
 enum { METADATA_PLUGIN = 1, PLUGIN_NAME = 1, PLUGIN_CONTENT = 2 };
 enum {
     TENSOR_DTYPE = 1,
@@ -225,6 +225,25 @@ void cm_tensorboard_put_configuration(cm_tensorboard *board, const cm_config *co
 
 void cm_tensorboard_put_end(cm_tensorboard *board, int64_t step) {
     put_session(board, "_hparams_/session_end_info", NULL, step);
+}
+
+/* ---- pictures ---- */
+
+enum { IMAGE_HEIGHT = 1, IMAGE_WIDTH = 2, IMAGE_COLOURS = 3, IMAGE_BYTES = 4, RGB = 3 };
+
+void cm_tensorboard_put_image(cm_tensorboard *board, const char *tag, const void *bytes, size_t size, int width,
+                              int height, int64_t step) {
+    size_t value;
+    cm_proto *event = cm_event_begin(&board->file, cm_clock_unix(), step);
+    const size_t summary = begin_summary(event, tag, &value), image = cm_proto_begin(event, VALUE_IMAGE);
+    cm_proto_put_int(event, IMAGE_HEIGHT, height);
+    cm_proto_put_int(event, IMAGE_WIDTH, width);
+    cm_proto_put_int(event, IMAGE_COLOURS, RGB);
+    cm_proto_put_bytes(event, IMAGE_BYTES, bytes, size);
+    cm_proto_end(event, image);
+    cm_proto_end(event, value);
+    cm_proto_end(event, summary);
+    end_event(board);
 }
 
 /* ---- histograms ---- */

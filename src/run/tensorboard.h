@@ -33,7 +33,8 @@ cm_status cm_tensorboard_cut(const cm_dir *run, int64_t last, cm_event_history *
 cm_status cm_tensorboard_open(cm_tensorboard *out, const cm_dir *run, const cm_event_history *history) CM_MUST_USE;
 void cm_tensorboard_close(cm_tensorboard *board);
 
-/* A session that goes on from step `last`: what was read of later ones does not count. */
+/* A session that goes on from step `last`, -1 for a new run: what was read of later steps does not count. Readers drop
+ * nothing at the first start that they see, so that every session has one. */
 void cm_tensorboard_put_start(cm_tensorboard *board, int64_t last);
 /* The configuration, at `step`: hyper-parameters and a table as text. */
 void cm_tensorboard_put_configuration(cm_tensorboard *board, const cm_config *config, int64_t step);
@@ -42,6 +43,10 @@ void cm_tensorboard_put_end(cm_tensorboard *board, int64_t step);
 
 /* The numbers that a row has; `time` in seconds since 1970. */
 void cm_tensorboard_put_row(cm_tensorboard *board, const cm_metrics *row, int64_t step, double time);
+
+/* A picture, as the bytes of a GIF or PNG file. */
+void cm_tensorboard_put_image(cm_tensorboard *board, const char *tag, const void *bytes, size_t size, int width,
+                              int height, int64_t step);
 
 /* A histogram of data[n] times `scale`, in 30 equal buckets, with the tag GROUP/NAME; none if a number is not finite.
  */

@@ -92,12 +92,16 @@ START_TEST(every_number_of_metrics_stands_at_its_step_and_every_episode_in_the_m
     ck_assert_str_eq(result.err, "");
     ck_assert_int_eq(expect_curves("plain", false), 4);
     expect_episodes("plain");
-    int histograms = 0;
+    int histograms = 0, pictures = 0;
     for (int i = 0; i < events.count; i++) {
-        cm_part_field summary, value, histogram;
+        cm_part_field summary, value, content;
         if (!cm_part_find(events.event[i], 5, &summary) || !cm_part_find(summary.bytes, 1, &value)) continue;
-        histograms += cm_part_find(value.bytes, 5, &histogram);
+        histograms += cm_part_find(value.bytes, 5, &content);
+        if (!cm_part_find(value.bytes, 4, &content)) continue;
+        ck_assert_int_eq(cm_event_step(events.event[i]), 512 * ++pictures);
+        ck_assert_mem_eq(cm_part_at(content.bytes, "4").at, "GIF8", 4);
     }
+    ck_assert_int_eq(pictures, 2); /* of as many evaluations */
     ck_assert_int_gt(histograms, 20);
     ck_assert_int_eq(histograms % 2, 0); /* weights and gradients */
 }

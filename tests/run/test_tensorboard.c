@@ -305,6 +305,21 @@ START_TEST(the_configuration_is_a_text_and_hyper_parameters) {
 }
 END_TEST
 
+START_TEST(a_picture_is_the_bytes_of_its_file) {
+    static const char gif[] = "GIF89a and so on";
+    cm_part_field field;
+    cm_tensorboard_put_image(&board, "eval/episode", gif, sizeof gif, 320, 240, 9);
+    cm_events_read(folder, &events);
+    ck_assert_int_eq(cm_event_step(events.event[1]), 9);
+    ck_assert(cm_part_is(cm_part_at(events.event[1], "5 1 1"), "eval/episode"));
+    const cm_part image = cm_part_at(events.event[1], "5 1 4");
+    ck_assert(cm_part_find(image, 1, &field) && field.integer == 240);
+    ck_assert(cm_part_find(image, 2, &field) && field.integer == 320);
+    ck_assert(cm_part_find(image, 4, &field) && field.bytes.size == sizeof gif);
+    ck_assert_mem_eq(field.bytes.at, gif, sizeof gif);
+}
+END_TEST
+
 START_TEST(a_histogram_counts_every_number_once) {
     static const float data[] = {-1.0f, -0.99f, 0.0f, 0.0f, 0.5f, 2.0f}, wrong[] = {1.0f, NAN}, same[] = {3.0f, 3.0f};
     static const double facts[] = {-2.0, 4.0, 6.0, 2.0 * (0.51 - 0.0), 0.0};
@@ -350,6 +365,7 @@ int main(void) {
     tcase_add_test(tests, links_are_not_followed_and_another_name_is_not_cut);
     tcase_add_test(tests, events_that_find_no_space_are_counted_and_leave_whole_files);
     tcase_add_test(tests, the_configuration_is_a_text_and_hyper_parameters);
+    tcase_add_test(tests, a_picture_is_the_bytes_of_its_file);
     tcase_add_test(tests, a_histogram_counts_every_number_once);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
