@@ -42,8 +42,9 @@ api-docs: ## the page of include/cumind.h for a browser, in build/api-docs (Debi
 	@mkdir -p $(BUILD)/api-docs
 	@OUT=$(BUILD)/api-docs doxygen docs/Doxyfile
 
-pictures: ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz)
+pictures: $(BUILD)/cumind ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz), and games of agents that it trains
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
+	@scripts/episodes $<
 
 install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, libraries, headers, pkg-config files, man pages, completion, configs, docs (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arena/evaluate.h"
 #include "cli/dialogue.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
@@ -200,10 +201,41 @@ static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
     return CM_OK;
 }
 
+/* ---- actions that are too many to be listed: the players of a match choose them, and they are played again ---- */
+
+static cm_status record_episode(cm_recording *recording, cm_evaluator *evaluator, const cm_env *env, int64_t number,
+                                uint64_t seed) {
+    cm_evaluation evaluation;
+    int count;
+    CM_TRY(cm_evaluator_run(evaluator, 1, seed, NULL, &evaluation));
+    const int32_t *actions = cm_evaluator_first(evaluator, &count);
+    CM_TRY(cm_recording_replay(recording, env, seed, actions, count));
+    cm_cli_line(4, "episode %lld: return %g", (long long)number, evaluation.mean);
+    return CM_OK;
+}
+
+static cm_status record_unlisted(const cm_arguments *arguments, const cm_loaded *loaded, int64_t seed) {
+    const cm_env *env = &loaded->session->env;
+    const cm_evaluator_config config = {
+        .agent = loaded->agent, .env = env, .pool = loaded->session->pool, .episodes = 1, .keeps_first = true};
+    cm_recording recording;
+    cm_evaluator *evaluator = NULL;
+    int64_t episodes = 1;
+    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
+    CM_TRY(cm_recording_begin(&recording, arguments, env));
+    cm_status status = cm_evaluator_create(&config, &evaluator);
+    for (int64_t i = 0; i < episodes && status == CM_OK; i++)
+        status = record_episode(&recording, evaluator, env, i, (uint64_t)(seed + i));
+    cm_evaluator_destroy(evaluator);
+    return cm_recording_end(&recording, status);
+}
+
 static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
     int64_t seed = 0;
     cm_game game = {0};
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
+    if (cm_argument_is_set(arguments, "--video") && !cm_env_is_listed(&loaded->session->env))
+        return record_unlisted(arguments, loaded, seed);
     CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
     cm_game_begin(&game, (uint64_t)seed);
     cm_status status = seat_players(arguments, &game);

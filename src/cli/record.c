@@ -1,8 +1,9 @@
 #include "cli/record.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/output.h"
+#include "core/arena.h"
 #include "env/draw.h"
 
 /* As a terminal of usual width shows it. */
@@ -25,15 +26,17 @@ cm_status cm_recording_begin(cm_recording *recording, const cm_arguments *argume
     return status == CM_OK ? CM_OK : cm_fail_in(status, "--video");
 }
 
-static cm_status add_scene(cm_recording *recording, const cm_game *game) {
-    cm_env_moment moment = CM_ENV_NO_MOMENT;
-    if (game->count > 0) {
-        const cm_game_move last = game->moves[game->count - 1];
-        moment = (cm_env_moment){.action = last.action, .player = last.player, .cell = game->last_cell};
-    }
-    cm_env_draw(game->env, game->state, &moment, &recording->scene);
-    cm_env_draw_caption(game->env, game->state, &moment, game->total, &recording->scene);
+static cm_status add_scene(cm_recording *recording, const cm_env *env, const void *state, const cm_env_moment *moment,
+                           double total) {
+    cm_env_draw(env, state, moment, &recording->scene);
+    cm_env_draw_caption(env, state, moment, total, &recording->scene);
     return cm_movie_add(recording->movie, &recording->scene);
+}
+
+static cm_env_moment moment_of(const cm_game *game) {
+    if (game->count == 0) return CM_ENV_NO_MOMENT;
+    const cm_game_move last = game->moves[game->count - 1];
+    return (cm_env_moment){.action = last.action, .player = last.player, .cell = game->last_cell};
 }
 
 static cm_status add_text(cm_recording *recording, cm_game *game, const cm_text *note) {
@@ -44,7 +47,36 @@ static cm_status add_text(cm_recording *recording, cm_game *game, const cm_text 
 
 cm_status cm_recording_add(cm_recording *recording, cm_game *game, const cm_text *note) {
     if (!recording->movie) return CM_OK;
-    return cm_movie_is_text(recording->movie) ? add_text(recording, game, note) : add_scene(recording, game);
+    if (cm_movie_is_text(recording->movie)) return add_text(recording, game, note);
+    const cm_env_moment moment = moment_of(game);
+    return add_scene(recording, game->env, game->state, &moment, game->total);
+}
+
+static cm_status add_picture(const cm_recording *recording, const cm_env *env, const void *state) {
+    char picture[CM_ENV_PICTURE_BYTES];
+    cm_env_picture(env, state, picture, sizeof picture);
+    return cm_movie_add_text(recording->movie, picture);
+}
+
+cm_status cm_recording_replay(cm_recording *recording, const cm_env *env, uint64_t seed, const int32_t *actions,
+                              int count) {
+    const bool is_text = cm_movie_is_text(recording->movie);
+    cm_env_moment moment = CM_ENV_NO_MOMENT;
+    double total = 0.0;
+    void *state;
+    CM_TRY(cm_alloc(&state, 1, env->spec.state_size, "a game"));
+    cm_env_reset(env, state, seed);
+    cm_status status = CM_OK;
+    for (int i = 0; status == CM_OK; i++) {
+        cm_env_outcome outcome;
+        status = is_text ? add_picture(recording, env, state) : add_scene(recording, env, state, &moment, total);
+        if (i == count || status != CM_OK) break;
+        status = cm_env_step(env, state, actions[i], &outcome);
+        moment = cm_env_moment_of(env, NULL, actions[i], state);
+        total += status == CM_OK ? outcome.reward : 0.0;
+    }
+    free(state);
+    return status;
 }
 
 cm_status cm_recording_end(cm_recording *recording, cm_status status) {

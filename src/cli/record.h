@@ -27,6 +27,11 @@ cm_status cm_recording_begin(cm_recording *recording, const cm_arguments *argume
 /* Adds the game as it stands; `note` is what is said of its last move. Errors: those of cm_movie_add. */
 cm_status cm_recording_add(cm_recording *recording, cm_game *game, const cm_text *note) CM_MUST_USE;
 
+/* Adds all positions of an episode that began with `seed`, as its actions[count] lead there. Errors: the same, and
+ * those of steps. */
+cm_status cm_recording_replay(cm_recording *recording, const cm_env *env, uint64_t seed, const int32_t *actions,
+                              int count) CM_MUST_USE;
+
 /* Ends the file and says how many frames it has, if `status` is CM_OK; else there is none. Returns the first error. */
 cm_status cm_recording_end(cm_recording *recording, cm_status status) CM_MUST_USE;
 #endif

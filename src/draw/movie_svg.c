@@ -112,14 +112,10 @@ static void put_motion(FILE *out, const cm_movie *movie) {
     fputs("\"/>\n", out);
 }
 
-/* Each frame is a picture of its own, so that nothing of it reaches into the next one. */
+/* Each frame is a picture of its own, as large as the whole, so that nothing of it reaches into the next one. */
 static void put_frame(FILE *out, const state *s, int frame) {
     fputs("<svg x=\"", out);
     cm_vector_put_number(out, s->first.width * frame);
-    fputs("\" width=\"", out);
-    cm_vector_put_number(out, s->first.width);
-    fputs("\" height=\"", out);
-    cm_vector_put_number(out, s->first.height);
     fputs("\">", out);
     put_elements(out, s, s->frame[frame] + s->common, s->frame[frame + 1]);
     fputs("</svg>\n", out);

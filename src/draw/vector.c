@@ -10,14 +10,17 @@
 
 void cm_vector_put_number(FILE *out, double number) {
     char text[32];
-    snprintf(text, sizeof text, "%.2f", fmax(-1e6, fmin(1e6, isfinite(number) ? number : 0.0)));
+    snprintf(text, sizeof text, "%.*f", fabs(number) < 100.0 ? 2 : 1,
+             fmax(-1e6, fmin(1e6, isfinite(number) ? number : 0.0)));
     size_t end = strlen(text);
     while (text[end - 1] == '0') end--;
     end -= text[end - 1] == '.';
     fprintf(out, "%.*s", (int)end, strcmp(text, "-0.00") == 0 ? "0" : text);
 }
 
+/* 0 is what SVG takes where nothing is said. */
 static void put(FILE *out, const char *name, double number) {
+    if (number == 0.0) return;
     fprintf(out, " %s=\"", name);
     cm_vector_put_number(out, number);
     fputc('"', out);

@@ -18,7 +18,7 @@ cm_status cm_vector_put_shape(FILE *out, const cm_scene *scene, size_t index) CM
  * "</svg>". */
 void cm_vector_put_start(FILE *out, const cm_scene *scene, double scale, const char *title);
 
-/* A number with two digits at most after the point. */
+/* A number with two digits at most after the point, from 100 on with one. */
 void cm_vector_put_number(FILE *out, double number);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 #include "env/glide.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "env/control.h"
@@ -85,6 +86,9 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     return CM_OK;
 }
 
+/* The end of an arrow at `place` that shows a speed: within the drawing. */
+static double tip_of(double place, double speed) { return fmax(6.0, fmin(CM_ENV_DRAWN - 6.0, place + 160.0 * speed)); }
+
 /* The plane of two axes with its middle, and the point with its speed. */
 static void draw_plane(cm_scene *scene, const cm_glide *s) {
     const double middle = 160.0, unit = 66.0, x = middle + unit * s->x[0], y = middle - unit * s->x[1];
@@ -93,7 +97,7 @@ static void draw_plane(cm_scene *scene, const cm_glide *s) {
         cm_scene_ring(scene, middle, middle, 0.5 * unit * ring, 1.0, CM_COLOUR_FAINT, CM_COLOUR_SHADE);
     cm_scene_line(scene, middle - 10.0, middle, middle + 10.0, middle, 2.0, CM_COLOUR_GREEN);
     cm_scene_line(scene, middle, middle - 10.0, middle, middle + 10.0, 2.0, CM_COLOUR_GREEN);
-    cm_scene_arrow(scene, x, y, x + 2.5 * unit * s->v[0], y - 2.5 * unit * s->v[1], 3.5, CM_COLOUR_BLUE);
+    cm_scene_arrow(scene, x, y, tip_of(x, s->v[0]), tip_of(y, -s->v[1]), 3.5, CM_COLOUR_BLUE);
     cm_scene_circle(scene, x, y, 10.0, CM_COLOUR_ORANGE);
 }
 
@@ -105,7 +109,7 @@ static void draw_axes(cm_scene *scene, const cm_glide *s, int axes) {
         const double y = 10.0 + apart * (i + 0.5), x = middle + unit * s->x[i];
         cm_scene_line(scene, middle - 2.0 * unit, y, middle + 2.0 * unit, y, 8.0, CM_COLOUR_SHADE);
         cm_scene_line(scene, middle, y - 11.0, middle, y + 11.0, 2.0, CM_COLOUR_GREEN);
-        cm_scene_arrow(scene, x, y, x + 3.0 * unit * s->v[i], y, 3.5, CM_COLOUR_BLUE);
+        cm_scene_arrow(scene, x, y, tip_of(x, s->v[i]), y, 3.5, CM_COLOUR_BLUE);
         cm_scene_circle(scene, x, y, 9.0, CM_COLOUR_ORANGE);
     }
 }

@@ -505,7 +505,7 @@ START_TEST(runs_plots_and_games_are_shown) {
     expect_ok("plot --run ref --svg curve.svg");
     static char svg[1 << 16];
     cm_program_file(cm_test_folder, "curve.svg", svg, sizeof svg);
-    ck_assert_ptr_nonnull(strstr(svg, "<polyline"));
+    ck_assert_ptr_nonnull(strstr(svg, "<path class=\"line"));
     expect_ok("play --run ref --episodes 2 --quiet");
     ck_assert_ptr_nonnull(strstr(result.out, "episode 1: return "));
 }

@@ -103,7 +103,7 @@ START_TEST(svg_has_every_frame_and_what_they_share_once) {
     ck_assert_int_eq(count_of(text, "<text"), 1);
     ck_assert_int_eq(count_of(text, ">a &lt; b &amp; c</text>"), 1);
     ck_assert_int_eq(count_of(text, "<title>a &lt;test&gt;</title>"), 1);
-    ck_assert_ptr_nonnull(strstr(text, "<svg x=\"480\" width=\"80\" height=\"60\"><circle cx=\"58\" cy=\"30\" r=\"6\" "
+    ck_assert_ptr_nonnull(strstr(text, "<svg x=\"480\"><circle cx=\"58\" cy=\"30\" r=\"6\" "
                                        "fill=\"#d1383d\"/></svg>"));
     /* seven places, and the last one for a second and a half more: 38 times of 1/25 s */
     ck_assert_ptr_nonnull(strstr(text, "dur=\"1.8s\" values=\"0;-80;-160;-240;-320;-400;-480;-480;"));
