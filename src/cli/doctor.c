@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arena/evaluate.h"
+#include "cli/gpu_libraries.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "core/clock.h"
@@ -189,12 +190,13 @@ static const check checks[] = {
     {"backend", check_backend},
     {"ranks", check_ranks},
     {"training", check_training},
+    {"gpu libraries", cm_cli_gpu_libraries}, /* last, as what it opens takes address space */
 };
 
 static cm_status run_doctor(cm_arguments *arguments) {
     cm_interrupt_ends("doctor");
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        char note[768] = "";
+        char note[4000] = "";
         bool fine = checks[i].run(note, sizeof note) == CM_OK;
         cm_cli_line(22, "%-14s %-6s %s", checks[i].name, fine ? "ok" : "FAILED",
                     fine ? CM_PRINTABLE(note) : cm_error_message());
@@ -210,9 +212,10 @@ const cm_command cm_command_doctor = {
     .name = "doctor",
     .about = "check that this machine can train",
     .positional = "",
-    .details = "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
-               "trains for a second in a temporary folder. Exit status 0 only if all is well; a machine without a GPU "
-               "is well, too, and its line says what is missing.",
+    .details =
+        "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
+        "trains for a second in a temporary folder, and says where NVIDIA's libraries are. Exit status 0 only if "
+        "all is well; a machine without a GPU is well, too, and its lines say what is missing.",
     .flags = flags,
     .examples = "",
     .run = run_doctor,

@@ -35,12 +35,21 @@ cm_status cm_module_program(char out[CM_MODULE_PATH_BYTES]) {
     return CM_OK;
 }
 
+/* Packages of Python stand next to each other: this one's files are in cumind/lib. */
+static bool is_in_package(const char *program) {
+    static const char package[] = "/cumind/lib";
+    const size_t length = strlen(program), size = sizeof package - 1;
+    return length >= size && strcmp(program + length - size, package) == 0;
+}
+
 cm_status cm_module_find(const char *program, const cm_module_about *about, char path[CM_MODULE_PATH_BYTES]) {
-    static const char *const folders[] = {"lib", "../lib/cumind", "../../lib"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *const folders[] = {"lib", "../lib/cumind", "../../lib", about->package};
+    const size_t count = about->package && is_in_package(program) ? 4 : 3;
+    for (size_t i = 0; i < count; i++) {
         int length = snprintf(path, CM_MODULE_PATH_BYTES, "%s/%s/%s", program, folders[i], about->file);
         if (length < CM_MODULE_PATH_BYTES && cm_file_exists(path)) return CM_OK;
     }
+    if (count == 4) return cm_fail(CM_ERR_ABSENT, "the module %s is not installed: %s", about->file, about->install);
     return cm_fail(CM_ERR_ABSENT, "the module %s is neither in %s/lib nor in %s/../lib/cumind: build it with `%s`",
                    about->file, program, program, about->build);
 }

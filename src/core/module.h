@@ -22,6 +22,9 @@ typedef struct cm_module_about {
     const char *needs; /* what to do if a library that it needs is missing: "install ..." */
     const char *entry; /* the one function that it exports */
     const char *lacks; /* what to do if it does not: "add ..."; NULL: no user has written it */
+    /* Where this program is in a package of Python (cumind/lib/): */
+    const char *package; /* from there, the package that has the module: "../../cumind_cuda"; NULL: none has */
+    const char *install; /* what to do if it is not there: "pip install ..." */
 } cm_module_about;
 
 enum { CM_MODULE_PATH_BYTES = 1024 };
@@ -32,8 +35,9 @@ typedef void (*cm_module_function)(void); /* to be cast to what the entry is */
  * Errors: CM_ERR_ABSENT. */
 cm_status cm_module_program(char out[CM_MODULE_PATH_BYTES]) CM_MUST_USE;
 
-/* Finds a module for a program that stands in the folder `program`: in its lib/, in ../lib/cumind/ (installed) and in
- * ../../lib/ (programs of the tests). Errors: CM_ERR_ABSENT says where it was looked for. */
+/* Finds a module for a program that stands in the folder `program`: in its lib/, in ../lib/cumind/ (installed), in
+ * ../../lib/ (programs of the tests) and, for a program in a package of Python, in about->package next to that one.
+ * Errors: CM_ERR_ABSENT says where it was looked for, or what to install. */
 cm_status cm_module_find(const char *program, const cm_module_about *about,
                          char path[CM_MODULE_PATH_BYTES]) CM_MUST_USE;
 

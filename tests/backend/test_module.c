@@ -79,6 +79,26 @@ START_TEST(a_module_is_found_next_to_the_program_where_it_is_installed_and_by_te
 }
 END_TEST
 
+START_TEST(a_module_is_found_in_a_package_of_python_next_to_that_of_the_program) {
+    static const cm_module_about packed = {
+        .file = "m.so", .build = "make m", .package = "../../cumind_m", .install = "pip install m"};
+    static const char *const programs[] = {"site/cumind/lib", "site/other/lib"};
+    char program[128], path[CM_MODULE_PATH_BYTES], file[256];
+    cm_test_folder_make();
+    snprintf(program, sizeof program, "%s/%s", cm_test_folder, programs[_i]);
+    ck_assert_int_eq(cm_directory_make(program), CM_OK);
+    ck_assert_int_eq(cm_module_find(program, &packed, path), CM_ERR_ABSENT);
+    ck_assert(says(_i == 0 ? "the module m.so is not installed: pip install m" : ": build it with `make m`"));
+    snprintf(file, sizeof file, "%s/site/cumind_m", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(file), CM_OK);
+    strcat(file, "/m.so");
+    ck_assert_int_eq(cm_file_write(file, "x", 1), CM_OK);
+    ck_assert_int_eq(cm_module_find(program, &packed, path), _i == 0 ? CM_OK : CM_ERR_ABSENT);
+    ck_assert_int_eq(cm_module_find(program, &some, path), CM_ERR_ABSENT);
+    cm_test_folder_remove();
+}
+END_TEST
+
 /* Opening needs no GPU: every function that the module calls of the program and of the libraries is found. */
 START_TEST(the_built_cuda_module_opens_and_has_every_operation) {
     const cm_backend_class *kind = NULL;
@@ -132,6 +152,7 @@ int main(void) {
     tcase_add_test(tc, a_module_of_another_version_or_build_is_refused);
     tcase_add_test(tc, what_is_no_module_or_lacks_a_function_says_so);
     tcase_add_test(tc, a_module_is_found_next_to_the_program_where_it_is_installed_and_by_tests);
+    tcase_add_loop_test(tc, a_module_is_found_in_a_package_of_python_next_to_that_of_the_program, 0, 2);
     tcase_add_test(tc, the_built_cuda_module_opens_and_has_every_operation);
     tcase_add_test(tc, the_cuda_backend_opens_or_says_in_one_line_what_is_missing);
     tcase_add_test(tc, auto_opens_whatever_there_is);

@@ -433,6 +433,25 @@ START_TEST(doctor_finds_this_machine_well) {
 }
 END_TEST
 
+/* As pip installs it, with NVIDIA's packages and without the module. */
+START_TEST(doctor_finds_libraries_of_nvidia_in_packages_of_python) {
+    char command[512], text[4096], said[256];
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir -p site/cumind/lib site/nvidia/cu13/lib site/nvidia/cudnn/lib && cp %s site/cumind/lib/ && "
+        "touch site/nvidia/cu13/lib/libcublasLt.so.13 site/nvidia/cudnn/lib/libcudnn.so.9 && "
+        "site/cumind/lib/cumind doctor >out.txt",
+        cm_test_folder, CM_TEST_PROGRAM);
+    ck_assert_int_eq(system(command), 0);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "\ngpu libraries  ok     the module cumind_cuda.so is not installed: pip install "
+                               "'cumind[cuda]'; cuBLASLt ") != NULL,
+                  "%s", text);
+    snprintf(said, sizeof said, "%s/site/nvidia/cudnn/lib/libcudnn.so.9; NCCL ", cm_test_folder);
+    ck_assert_msg(strstr(text, "/site/nvidia/cu13/lib/libcublasLt.so.13; cuDNN ") && strstr(text, said), "%s", text);
+}
+END_TEST
+
 /* The folder of its training is found by the files that it has open there. */
 static void find_folder_of_training(pid_t doctor, char folder[64]) {
     static const char name[] = "/tmp/cumind-doctor-XXXXXX";
@@ -532,6 +551,7 @@ int main(void) {
     tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
+    tcase_add_test(tests, doctor_finds_libraries_of_nvidia_in_packages_of_python);
     tcase_add_loop_test(tests, doctor_that_is_interrupted_leaves_no_folder, 0, 2);
     tcase_add_test(tests, configured_network_is_timed_on_what_its_environment_shows);
     tcase_add_test(tests, without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_takes_the_cpu);
