@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/* Counts in *lost the records, `what` ("events"), of a file that could not be written, the last as `status` says. Warns
- * of the first, with the error's message; when they can be written again, a line says how many are missing. */
-void cm_run_note_lost(int64_t *lost, cm_status status, const cm_append_file *file, const char *what);
+/* Counts in *lost the records, `what` ("events"), of a file that could not be written; the last so many as `status`
+ * says. Warns of the first, with the error's message; when they can be written again, a line says how many are missing.
+ */
+void cm_run_note_lost(int64_t *lost, int64_t records, cm_status status, const cm_append_file *file, const char *what);
 
 #ifdef __cplusplus
 }

@@ -10,9 +10,9 @@
 #include "core/log.h"
 #include "run/lost.h"
 
-enum { LINE_BYTES = 512, ROW_BYTES = 128, TEXT_BYTES = 8192 };
+enum { LINE_BYTES = CM_MONITOR_HEADER, ROW_BYTES = 128, TEXT_BYTES = 8192 };
 
-static const char name[] = "monitor.csv", titles[] = "r,l,t";
+static const char name[] = CM_MONITOR_NAME, titles[] = "r,l,t";
 
 /* ---- what is there ---- */
 
@@ -67,22 +67,35 @@ static cm_status cut_back(cm_monitor *monitor, const cm_dir *run, double last) {
 /* ---- writing ---- */
 
 /* The time since which the run would have trained without a break. */
-static void write_header(cm_monitor *monitor, const char *env, double seconds) {
-    char header[LINE_BYTES], plain[256];
+static void make_header(cm_monitor *monitor, const char *env, double seconds) {
+    char plain[256];
     size_t n = 0;
     for (const char *c = env; *c && n + 1 < sizeof plain; c++) plain[n++] = *c == '"' || *c == '\\' ? '_' : *c;
     plain[n] = '\0';
-    const int size = snprintf(header, sizeof header, "#{\"t_start\": %.6f, \"env_id\": \"%s\"}\n%s\n",
-                              cm_clock_unix() - seconds, plain, titles);
-    cm_run_note_lost(&monitor->lost, cm_append_write(&monitor->rows, header, (size_t)size), &monitor->rows, "episodes");
+    snprintf(monitor->header, sizeof monitor->header, "#{\"t_start\": %.6f, \"env_id\": \"%s\"}\n%s\n",
+             cm_clock_unix() - seconds, plain, titles);
+}
+
+/* No row goes in front of the header. */
+static cm_status append(cm_monitor *monitor, const char *text, size_t size) {
+    if (monitor->rows.bytes == 0) CM_TRY(cm_append_write(&monitor->rows, monitor->header, strlen(monitor->header)));
+    return size > 0 ? cm_append_write(&monitor->rows, text, size) : CM_OK;
+}
+
+static void flush(cm_monitor *monitor, const char *text, size_t size, int64_t episodes) {
+    cm_run_note_lost(&monitor->lost, episodes, append(monitor, text, size), &monitor->rows, "episodes");
 }
 
 cm_status cm_monitor_open(cm_monitor *out, const cm_dir *run, const char *env, double seconds) {
     out->lost = 0;
+    make_header(out, env, seconds);
     CM_TRY(cm_append_open(&out->rows, run, name));
     cm_status status = cut_back(out, run, seconds);
-    if (status != CM_OK) cm_monitor_close(out);
-    if (status == CM_OK && out->rows.bytes == 0) write_header(out, env, seconds);
+    if (status == CM_OK) {
+        flush(out, "", 0, 0);
+    } else {
+        cm_monitor_close(out);
+    }
     return status;
 }
 
@@ -105,20 +118,16 @@ static size_t put_row(char out[ROW_BYTES], const cm_episode *episode, double sec
     return (size_t)n;
 }
 
-static void flush(cm_monitor *monitor, const char *text, size_t size) {
-    if (size == 0) return;
-    cm_run_note_lost(&monitor->lost, cm_append_write(&monitor->rows, text, size), &monitor->rows, "episodes");
-}
-
 void cm_monitor_write(cm_monitor *monitor, const cm_episode *episodes, int64_t count, double seconds) {
     char text[TEXT_BYTES];
     size_t used = 0;
+    int64_t rows = 0;
     for (int64_t i = 0; i < count; i++) {
         if (episodes[i].length == 0) continue;
-        used += put_row(text + used, &episodes[i], seconds);
+        used += put_row(text + used, &episodes[i], seconds), rows++;
         if (used + ROW_BYTES <= TEXT_BYTES) continue;
-        flush(monitor, text, used);
-        used = 0;
+        flush(monitor, text, used, rows);
+        used = 0, rows = 0;
     }
-    flush(monitor, text, used);
+    if (rows > 0) flush(monitor, text, used, rows);
 }

@@ -19,9 +19,13 @@
 extern "C" {
 #endif
 
+#define CM_MONITOR_NAME "monitor.csv"
+enum { CM_MONITOR_HEADER = 512 };
+
 typedef struct cm_monitor {
     cm_append_file rows; /* its descriptor is -1 where nothing is written */
-    int64_t lost;        /* batches of rows, since one could be written */
+    int64_t lost;        /* episodes, since one could be written */
+    char header[CM_MONITOR_HEADER];
 } cm_monitor;
 
 /* Opens the file of a run's folder and keeps its whole rows of up to `seconds` of training; warns where it is not what

@@ -358,7 +358,7 @@ static cm_status evaluate(cm_run *run) {
 /* A line that cannot be written ends no run that may still be saved. */
 static void write_line(cm_run *run) {
     const cm_status status = cm_metrics_write(&run->metrics, &run->row);
-    cm_run_note_lost(&run->lines_lost, status, &run->metrics.lines, "lines of metrics");
+    cm_run_note_lost(&run->lines_lost, 1, status, &run->metrics.lines, "lines of metrics");
     cm_run_write_row(run);
 }
 

@@ -50,14 +50,19 @@ static cm_status open_board(cm_run *run, bool resumes) {
     if (!options(run)->tensorboard) return CM_OK;
     CM_TRY(cm_tensorboard_open(&run->board, &run->directory.dir, &history));
     cm_tensorboard_put_start(&run->board, resumes ? last : -1); /* readers drop nothing at the first that they see */
+    if (resumes) put_missing(run, history.known); /* first: a later event would say that none is missing */
     cm_tensorboard_put_configuration(&run->board, run->config, step_of(run));
-    if (resumes) put_missing(run, history.known);
     return CM_OK;
 }
 
+/* As there. */
 static cm_status open_monitor(cm_run *run) {
-    if (!options(run)->monitor || !cm_run_collects(run)) return CM_OK;
-    return cm_monitor_open(&run->monitor, &run->directory.dir, run->session->env.spec.name, run->state.seconds);
+    const cm_dir *dir = &run->directory.dir;
+    if (!cm_run_collects(run) || (!options(run)->monitor && cm_dir_look(dir, CM_MONITOR_NAME) == CM_DIR_NONE))
+        return CM_OK;
+    CM_TRY(cm_monitor_open(&run->monitor, dir, run->session->env.spec.name, run->state.seconds));
+    if (!options(run)->monitor) cm_monitor_close(&run->monitor);
+    return CM_OK;
 }
 
 cm_status cm_run_open_records(cm_run *run, bool resumes) {

@@ -71,7 +71,7 @@ void cm_tensorboard_close(cm_tensorboard *board) { cm_event_file_close(&board->f
 /* ---- events ---- */
 
 static void end_event(cm_tensorboard *board) {
-    cm_run_note_lost(&board->lost, cm_event_end(&board->file), &board->file.records, "events");
+    cm_run_note_lost(&board->lost, 1, cm_event_end(&board->file), &board->file.records, "events");
 }
 
 /* A summary of one value: returns where it begins, in *value that value. */

@@ -174,6 +174,43 @@ START_TEST(events_that_are_gone_or_were_not_written_are_written_again) {
 }
 END_TEST
 
+/* Cuts the newest file behind its first `count` events. */
+static void keep_events(const char *run, int count) {
+    char path[256];
+    off_t bytes = 0;
+    newest_file(run, path);
+    ck_assert_int_eq(events.files, 1);
+    ck_assert_int_gt(events.count, count);
+    for (int i = 0; i < count; i++) bytes += (off_t)(16 + events.event[i].size);
+    ck_assert_int_eq(truncate(path, bytes), 0);
+}
+
+START_TEST(a_run_that_is_killed_while_it_writes_events_again_writes_the_others_the_next_time) {
+    expect_ok("train --quiet --run twice" SMALL " --env-steps 768 --set tensorboard=false");
+    expect_ok("train --quiet --resume twice --env-steps 1024 --set tensorboard=true");
+    ck_assert_int_eq(expect_curves("twice", false), 4);
+    keep_events("twice", 4); /* the version, the start of the session, and two more */
+    expect_ok("train --quiet --resume twice --env-steps 1280");
+    ck_assert_int_eq(expect_curves("twice", false), 5);
+}
+END_TEST
+
+START_TEST(episodes_behind_the_checkpoint_are_dropped_also_where_no_more_are_written) {
+    static char before[1 << 20], after[1 << 20];
+    char path[256];
+    expect_ok("train --quiet --run dropped" SMALL " --env-steps 512");
+    cm_program_file(cm_test_folder, "dropped/monitor.csv", before, sizeof before);
+    path_of("dropped", "monitor.csv", path);
+    FILE *file = fopen(path, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs("1.0,9,1000000.0\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_ok("train --quiet --resume dropped --env-steps 768 --set monitor=false");
+    cm_program_file(cm_test_folder, "dropped/monitor.csv", after, sizeof after);
+    ck_assert_str_eq(after, before);
+}
+END_TEST
+
 START_TEST(offline_steps_are_updates) {
     expect_ok("train --quiet --run games" SMALL " --env-steps 512");
     expect_ok("train --quiet --run offline --replay-from games --set collect=false --updates 60 --set env_steps=0"
@@ -211,6 +248,8 @@ int main(void) {
     tcase_add_test(tests, a_resumed_run_has_one_curve);
     tcase_add_test(tests, a_run_that_is_killed_in_the_midst_of_an_event_has_one_curve);
     tcase_add_test(tests, events_that_are_gone_or_were_not_written_are_written_again);
+    tcase_add_test(tests, a_run_that_is_killed_while_it_writes_events_again_writes_the_others_the_next_time);
+    tcase_add_test(tests, episodes_behind_the_checkpoint_are_dropped_also_where_no_more_are_written);
     tcase_add_test(tests, offline_steps_are_updates);
     tcase_add_test(tests, links_among_the_event_files_are_left_alone_with_a_warning);
     suite_add_tcase(suite, tests);

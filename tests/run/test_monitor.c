@@ -2,9 +2,11 @@
 #include "run/monitor.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/clock.h"
 #include "core/log.h"
@@ -94,6 +96,27 @@ START_TEST(a_run_that_goes_on_drops_the_episodes_behind_its_checkpoint) {
 }
 END_TEST
 
+static void limit_files(rlim_t bytes) {
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(episodes_that_find_no_space_are_counted_and_the_header_stands_in_front_of_those_that_do) {
+    static const cm_episode episodes[] = {{1.0, 1}, {2.0, 2}, {0.0, 0}, {3.0, 3}};
+    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    limit_files(10);
+    open_at(0.0);
+    cm_monitor_write(&monitor, episodes, 4, 1.0);
+    ck_assert_int_eq(monitor.lost, 3);
+    limit_files(RLIM_INFINITY);
+    cm_monitor_write(&monitor, episodes, 2, 2.0);
+    ck_assert_int_eq(monitor.lost, 0);
+    ck_assert_str_eq(rows(), "1.0,1,2.0\n2.0,2,2.0\n");
+}
+END_TEST
+
 /* Contents that no run has left: what is kept of each, and whether a warning says so. */
 static const struct {
     const char *content, *kept;
@@ -151,6 +174,7 @@ int main(void) {
     tcase_add_test(tests, header_and_rows_are_those_of_the_monitor_of_stable_baselines3);
     tcase_add_test(tests, more_episodes_than_fit_one_write_are_all_there);
     tcase_add_test(tests, a_run_that_goes_on_drops_the_episodes_behind_its_checkpoint);
+    tcase_add_test(tests, episodes_that_find_no_space_are_counted_and_the_header_stands_in_front_of_those_that_do);
     tcase_add_loop_test(tests, whole_rows_of_any_file_are_kept_up_to_the_first_that_is_none, 0,
                         sizeof contents / sizeof *contents);
     tcase_add_test(tests, a_line_without_an_end_takes_no_memory_and_is_cut_off);
