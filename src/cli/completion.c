@@ -6,7 +6,8 @@
 #include "cli/candidates.h"
 #include "cli/command.h"
 
-/* Bash completes what stands behind the last = or : of a word, if it breaks words there. */
+/* Bash completes what stands behind the last = or : of a word, if it breaks words there. Names of runs and files may
+ * hold what a shell acts on: bash quotes file names itself, other words are quoted here. */
 static const char bash[] =
     "# bash completion of cumind; load it with:  source <(cumind completion bash)\n"
     "_cumind() {\n"
@@ -22,14 +23,16 @@ static const char bash[] =
     "        case $word in\n"
     "            @files) kind=-f ;;\n"
     "            @folders) kind=-d ;;\n"
-    "            *' '*) COMPREPLY+=(\"$(printf %q \"${word#\"$cut\"}\")\") ;;\n"
     "            *) COMPREPLY+=(\"${word#\"$cut\"}\") ;;\n"
     "        esac\n"
     "    done < <(\"$1\" completion words -- \"${typed[@]:1}\" 2>/dev/null)\n"
     "    if [ -n \"$kind\" ]; then\n"
     "        compopt -o filenames 2>/dev/null\n"
     "        while IFS= read -r found; do COMPREPLY+=(\"$found\"); done < <(compgen \"$kind\" -- \"$current\")\n"
-    "    elif [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=:] ]]; then\n"
+    "        return\n"
+    "    fi\n"
+    "    for word in \"${!COMPREPLY[@]}\"; do printf -v \"COMPREPLY[$word]\" %q \"${COMPREPLY[$word]}\"; done\n"
+    "    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=:] ]]; then\n"
     "        compopt -o nospace 2>/dev/null\n"
     "    fi\n"
     "}\n"

@@ -217,6 +217,25 @@ START_TEST(bash_completes_a_folder_without_a_blank_behind_it) {
 }
 END_TEST
 
+/* Runs that somebody else has named. */
+START_TEST(bash_runs_nothing_of_the_name_of_a_run) {
+    make_folder("checkpoints/catch/a;b>ran");
+    make_file("checkpoints/catch/a;b>ran/config.json", "{}\n");
+    make_file("checkpoints/catch/a;b>ran/lock", "");
+    run_shell("bash --norc", BASH_OF("cumind plot --run=checkpoints/catch/a"));
+    ck_assert_str_eq(result.out, "checkpoints/catch/a\\;b\\>ran\n");
+    make_file("typed",
+              "source <(cumind completion bash)\n"
+              "cumind() { if [ \"$1\" = completion ]; then command cumind \"$@\"; else printf '<%s>' \"$@\"; fi; }\n"
+              "cumind plot --run=checkpoints/catch/a\t\n"
+              "cumind plot --run checkpoints/catch/a\t\n"
+              "exit\n");
+    run_shell("sh", "script -qec 'bash --norc -i' /dev/null <typed\n");
+    ck_assert_msg(strstr(result.out, "<plot><--run=checkpoints/catch/a;b>ran>") != NULL, "%s", result.out);
+    ck_assert_msg(strstr(result.out, "<plot><--run><checkpoints/catch/a;b>ran/>") != NULL, "%s", result.out);
+}
+END_TEST
+
 START_TEST(fish_lists_flags_values_and_folders) {
     if (!is_installed("fish")) {
         printf("SKIP fish_lists_flags_values_and_folders: fish is not installed\n");
@@ -279,6 +298,7 @@ int main(void) {
     tcase_add_test(tests, a_meaning_stands_behind_a_tab);
     tcase_add_test(tests, bash_lists_flags_values_and_folders);
     tcase_add_test(tests, bash_completes_a_folder_without_a_blank_behind_it);
+    tcase_add_test(tests, bash_runs_nothing_of_the_name_of_a_run);
     tcase_add_test(tests, fish_lists_flags_values_and_folders);
     tcase_add_test(tests, zsh_lists_flags_values_and_folders);
     tcase_add_test(tests, another_shell_is_refused);
