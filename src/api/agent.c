@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,14 +192,6 @@ static cm_status check_wanted(const cumind_agent *a, int n, const cumind_analysi
                    env_of(a)->spec.name, env_of(a)->spec.actions);
 }
 
-/* n rows of an argument, each of `size` numbers. */
-static cm_status check_finite(const char *name, const float *rows, int n, size_t size) {
-    for (size_t i = 0; i < (size_t)n * size; i++)
-        if (!isfinite(rows[i]))
-            return cm_fail(CM_ERR_INPUT, "%s: number %zu of row %zu is not finite", name, i % size, i / size);
-    return CM_OK;
-}
-
 /* Where every action is always legal, a mask may say so. */
 static cm_status check_needless(const cumind_agent *a, int n, const uint8_t *legal) {
     const uint8_t *ruled_out = memchr(legal, 0, (size_t)n * (size_t)env_of(a)->spec.actions);
@@ -235,7 +226,7 @@ static cm_status analyse(cumind_agent *a, int n, const float *observation, const
                        "use cumind_agent_analyse_env",
                        spec->name);
     if (legal && !env_of(a)->def->legal) CM_TRY(check_needless(a, n, legal));
-    CM_TRY(check_finite("observation", observation, n, size));
+    CM_TRY(cm_api_check_finite("observation", "row", observation, n, size));
     CM_TRY(need_planner(a, n));
     for (int first = 0; first < n; first += a->rows) {
         const int count = n - first < a->rows ? n - first : a->rows;
@@ -383,7 +374,7 @@ static cm_status initial(cumind_agent *a, const network_rows *rows) {
     const size_t size = (size_t)env_of(a)->spec.observation_size;
     CM_TRY(cm_api_need(rows->observation, "observation"));
     if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
-    CM_TRY(check_finite("observation", rows->observation, rows->n, size));
+    CM_TRY(cm_api_check_finite("observation", "row", rows->observation, rows->n, size));
     return for_each_part(a, rows, initial_part);
 }
 
@@ -420,7 +411,8 @@ static cm_status recurrent(cumind_agent *a, const network_rows *rows) {
     CM_TRY(cm_api_need(rows->action, "action"));
     if (rows->n < 1) return cm_fail(CM_ERR_INPUT, "n must be at least 1, got %d", rows->n);
     CM_TRY(check_actions(a, rows->n, rows->action));
-    CM_TRY(check_finite("hidden", rows->hidden, rows->n, (size_t)cm_network_state_size(config_of(a)->network)));
+    CM_TRY(cm_api_check_finite("hidden", "row", rows->hidden, rows->n,
+                               (size_t)cm_network_state_size(config_of(a)->network)));
     return for_each_part(a, rows, recurrent_part);
 }
 

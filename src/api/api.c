@@ -1,5 +1,6 @@
 #include "api/api.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,13 @@ void cumind_log_to(cumind_log_function log, void *context) {
 }
 
 /* ---- settings ---- */
+
+cm_status cm_api_check_finite(const char *name, const char *one, const float *rows, int n, size_t size) {
+    for (size_t i = 0; i < (size_t)n * size; i++)
+        if (!isfinite(rows[i]))
+            return cm_fail(CM_ERR_INPUT, "%s: number %zu of %s %zu is not finite", name, i % size, one, i / size);
+    return CM_OK;
+}
 
 cm_status cm_api_check_settings(const char *const *settings, int count) {
     if (count < 0) return cm_fail(CM_ERR_INPUT, "settings_count must be 0 or more, got %d", count);

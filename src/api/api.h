@@ -48,6 +48,9 @@ static inline cm_status cm_api_need(const void *pointer, const char *name) {
     return pointer ? CM_OK : cm_fail(CM_ERR_INPUT, "%s must not be NULL", name);
 }
 
+/* rows[n, size] of the argument `name`, each of which messages call `one` ("row"), are finite. Errors: CM_ERR_INPUT. */
+cm_status cm_api_check_finite(const char *name, const char *one, const float *rows, int n, size_t size) CM_MUST_USE;
+
 /* The user's settings, each not NULL. Errors: CM_ERR_INPUT. */
 cm_status cm_api_check_settings(const char *const *settings, int count) CM_MUST_USE;
 

@@ -1,5 +1,4 @@
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,13 +181,6 @@ static cm_status check_model(const cumind_search *s, const cumind_model *model) 
     return CM_OK;
 }
 
-static cm_status check_finite(const char *name, const float *rows, int count, size_t width) {
-    for (size_t i = 0; i < (size_t)count * width; i++)
-        if (!isfinite(rows[i]))
-            return cm_fail(CM_ERR_INPUT, "%s: number %zu of root %zu is not finite", name, i % width, i / width);
-    return CM_OK;
-}
-
 static cm_status check_roots(const cumind_search *s, const cumind_roots *roots) {
     CM_TRY(cm_api_need(roots, "roots"));
     CM_TRY(cm_api_need(roots->prior_logits, "roots.prior_logits"));
@@ -196,9 +188,9 @@ static cm_status check_roots(const cumind_search *s, const cumind_roots *roots) 
     if (roots->count < 1 || roots->count > s->batch)
         return cm_fail(CM_ERR_INPUT, "roots.count must be in [1, %d], got %d", s->batch, roots->count);
     const size_t width = (size_t)s->actions;
-    CM_TRY(check_finite("roots.prior_logits", roots->prior_logits, roots->count, width));
-    CM_TRY(check_finite("roots.value", roots->value, roots->count, 1));
-    if (roots->noise) CM_TRY(check_finite("roots.noise", roots->noise, roots->count, width));
+    CM_TRY(cm_api_check_finite("roots.prior_logits", "root", roots->prior_logits, roots->count, width));
+    CM_TRY(cm_api_check_finite("roots.value", "root", roots->value, roots->count, 1));
+    if (roots->noise) CM_TRY(cm_api_check_finite("roots.noise", "root", roots->noise, roots->count, width));
     return CM_OK;
 }
 

@@ -68,7 +68,7 @@ bool cm_vector_env_has_lanes(const cm_vector_env *vector);
 
 /* One step of a range of such a task where those whose episode has ended begin their next one instead, with reward 0
  * (Gymnasium's AutoresetMode.NEXT_STEP): in one pass. actions, or values where these are NULL, as above; those of
- * instances that have ended are not looked at. Errors: those of a step; no instance has moved. */
+ * instances that have ended are not looked at. Errors: those of a step, and what has moved then is as there. */
 cm_status cm_vector_env_step_next(cm_vector_env *vector, int first, int count, const int32_t *actions,
                                   const float *values, const cm_env_rows *rows) CM_MUST_USE;
 
