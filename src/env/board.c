@@ -100,15 +100,6 @@ bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_
 
 void cm_name_pick(char *text, size_t size, const char *name) { snprintf(text, size, "%s", name); }
 
-bool cm_board_read_stones(const cm_env *env, const void *state, int32_t cells[CM_BOARD_CELLS]) {
-    const cm_env_spec *spec = &env->spec;
-    if (!env->def->board || spec->players != 2 || spec->cells < 1 || spec->cells > CM_BOARD_CELLS) return false;
-    cm_env_board(env, state, cells);
-    for (int c = 0; c < spec->cells; c++)
-        if (cells[c] < 0 || cells[c] > 2) return false;
-    return true;
-}
-
 static int count_bits(uint64_t bits) {
     int count = 0;
     for (; bits; bits &= bits - 1) count++;

@@ -31,9 +31,6 @@ bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_
  * false: it is none of these, as actions are neither columns nor cells (and a pass). */
 bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_t size);
 
-/* Whether a board's cells are stones of two players, or empty; then cells[spec.cells] are they. */
-bool cm_board_read_stones(const cm_env *env, const void *state, int32_t cells[CM_BOARD_CELLS]);
-
 /* Rows with numbers, columns with letters, ". x o" as cells; row r starts r * slant columns further right. */
 void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size);
 

@@ -12,6 +12,15 @@
 
 /* ---- boards ---- */
 
+bool cm_board_read_stones(const cm_env *env, const void *state, int32_t cells[CM_BOARD_CELLS]) {
+    const cm_env_spec *spec = &env->spec;
+    if (!env->def->board || spec->players != 2 || spec->cells < 1 || spec->cells > CM_BOARD_CELLS) return false;
+    cm_env_board(env, state, cells);
+    for (int c = 0; c < spec->cells; c++)
+        if (cells[c] < 0 || cells[c] > 2) return false;
+    return true;
+}
+
 /* One whose rows and columns are those of the observation. */
 static bool draw_board(const cm_env *env, const void *state, const cm_env_moment *moment, cm_scene *scene) {
     const int rows = env->spec.shape[0], columns = env->spec.shape[1];

@@ -3,6 +3,7 @@
 #define CM_ENV_DRAW_H
 
 #include "draw/raster.h"
+#include "env/board.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -15,6 +16,9 @@ extern "C" {
 /* What `action` has led to, from the state `before` to `after`: its cell is the only one that was empty and is not. Of
  * one player `before` may be NULL. */
 cm_env_moment cm_env_moment_of(const cm_env *env, const void *before, int action, const void *after);
+
+/* Whether a board's cells are stones of two players, or empty; then cells[spec.cells] are they. */
+bool cm_board_read_stones(const cm_env *env, const void *state, int32_t cells[CM_BOARD_CELLS]);
 
 /* Draws a state, whose scene is CM_ENV_DRAWN units wide: as its row does; else as a board of stones, as a grid of
  * coloured cells, as the pictures that are its observations, or as its text. */

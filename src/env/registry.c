@@ -14,24 +14,6 @@
 #include "env/python.h"
 #include "env/trust.h"
 
-/* Hidden from libraries, whose rows may have the same names in C: those would be these. */
-#define CM_ENV_ROW(def) extern __attribute__((visibility("hidden"))) const cm_env_def def;
-#include "env/rows.def"
-#undef CM_ENV_ROW
-
-static const cm_env_def *const registry[] = {
-#define CM_ENV_ROW(def) &def,
-#include "env/rows.def"
-#undef CM_ENV_ROW
-};
-
-enum { ROWS = sizeof registry / sizeof *registry };
-
-const cm_env_def *const *cm_env_registry(int *count) {
-    *count = ROWS;
-    return registry;
-}
-
 /* Whether `name`, in capitals or not, means this row; *size is the number after a stem, 0 if there is none. */
 static bool matches(const cm_env_def *def, const char *name, int *size) {
     *size = 0;
@@ -48,14 +30,17 @@ static bool matches(const cm_env_def *def, const char *name, int *size) {
 
 /* The names of all rows, then their second names. */
 static const char *row_name(const void *rows, int i) {
-    const cm_env_def *def = ((const cm_env_def *const *)rows)[i % ROWS];
-    return i >= ROWS && def->alias ? def->alias : def->name;
+    int count;
+    (void)cm_env_registry(&count);
+    const cm_env_def *def = ((const cm_env_def *const *)rows)[i % count];
+    return i >= count && def->alias ? def->alias : def->name;
 }
 
 static const cm_env_def *find_row(const char *name) {
-    int size;
-    for (int i = 0; i < ROWS; i++)
-        if (matches(registry[i], name, &size)) return registry[i];
+    int size, count;
+    const cm_env_def *const *rows = cm_env_registry(&count);
+    for (int i = 0; i < count; i++)
+        if (matches(rows[i], name, &size)) return rows[i];
     return NULL;
 }
 
@@ -63,12 +48,14 @@ static cm_status fail_unknown(const char *name) {
     char word[64];
     snprintf(word, sizeof word, "%s", name);
     for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
-    int nearest = cm_nearest_name(word, registry, 2 * ROWS, row_name);
+    int count;
+    const cm_env_def *const *rows = cm_env_registry(&count);
+    int nearest = cm_nearest_name(word, rows, 2 * count, row_name);
     if (nearest < 0) {
         CM_TRY(cm_env_advise_near(name));
         return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; cumind environments lists all", name);
     }
-    const cm_env_def *near = registry[nearest % ROWS];
+    const cm_env_def *near = rows[nearest % count];
     char suffix[16] = "";
     if (near->max_size > 0) snprintf(suffix, sizeof suffix, "%d", near->default_size);
     return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; the nearest one is %s%s", name, near->name,
