@@ -2,6 +2,7 @@
 #include "export/export.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/reader.h"
@@ -39,14 +40,10 @@ static cm_status read_options(const cm_arguments *arguments, const cm_env_spec *
     return CM_OK;
 }
 
-/* The folder's own name. */
-static const char *name_of(const char *run, char out[256]) {
-    size_t length = strlen(run);
-    while (length > 1 && run[length - 1] == '/') length--;
-    size_t first = length;
-    while (first > 0 && run[first - 1] != '/') first--;
-    snprintf(out, 256, "%.*s", (int)(length - first < 255 ? length - first : 255), run + first);
-    return out;
+/* The folder's own name, also of ".". */
+static const char *name_of(const char *run, char out[PATH_MAX]) {
+    const char *slash = realpath(run, out) ? strrchr(out, '/') : NULL;
+    return slash ? slash + 1 : "";
 }
 
 /* ---- writing ---- */
@@ -77,7 +74,7 @@ typedef struct source {
 } source;
 
 static cm_status write_weights(const cm_arguments *arguments, const source *from, float *parameters, float *state) {
-    char name[256];
+    char name[PATH_MAX];
     cm_export_request request;
     cm_run_facts facts;
     const bool prefer_average = from->session->configuration.trainer.ema_evaluates;

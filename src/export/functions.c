@@ -189,6 +189,7 @@ static void translate(cm_translation *t, const cm_function *f, float unit) {
     cm_translate_calls(t);
     for (int i = 0; i < f->outputs; i++)
         cm_onnx_output(t->graph, cm_translate_read(t, f->output[i].var), &f->output[i].port);
+    cm_onnx_prune(t->graph);
 }
 
 cm_status cm_function_graph(const cm_function *f, const cm_function_options *options, const cm_export_weights *weights,

@@ -170,6 +170,30 @@ cm_onnx_value cm_onnx_add(cm_onnx_graph *graph, const char *type, const cm_onnx_
     return out;
 }
 
+const cm_onnx_node *cm_onnx_node_of(const cm_onnx_graph *graph, cm_onnx_value value) {
+    for (int i = graph->nodes - 1; i >= 0 && value != CM_NO_VALUE; i--)
+        if (graph->node[i].out == value) return &graph->node[i];
+    return NULL;
+}
+
+/* Whether an output, or a node from `first` on, reads the value. */
+static bool is_read(const cm_onnx_graph *graph, cm_onnx_value value, int first) {
+    for (int i = 0; i < graph->outputs; i++)
+        if (graph->output[i] == value) return true;
+    for (int n = first; n < graph->nodes; n++)
+        for (int i = 0; i < graph->node[n].inputs; i++)
+            if (graph->node[n].in[i] == value) return true;
+    return false;
+}
+
+void cm_onnx_prune(cm_onnx_graph *graph) {
+    for (int n = graph->nodes - 1; n >= 0; n--) {
+        if (is_read(graph, graph->node[n].out, n + 1)) continue;
+        graph->nodes--;
+        memmove(&graph->node[n], &graph->node[n + 1], (size_t)(graph->nodes - n) * sizeof *graph->node);
+    }
+}
+
 /* The next attribute of the last node; NULL after an error. */
 static cm_onnx_attribute *next_attribute(cm_onnx_graph *graph, const char *name) {
     if (graph->status != CM_OK || graph->nodes == 0) return NULL;

@@ -95,6 +95,11 @@ cm_onnx_value cm_onnx_add(cm_onnx_graph *graph, const char *type, const cm_onnx_
     cm_onnx_add(graph, #type, (cm_onnx_value[]){__VA_ARGS__},                                                          \
                 sizeof((cm_onnx_value[]){__VA_ARGS__}) / sizeof(cm_onnx_value))
 
+/* The node that has computed a value; NULL: none has. */
+const cm_onnx_node *cm_onnx_node_of(const cm_onnx_graph *graph, cm_onnx_value value);
+/* Takes out the nodes of which no output depends. */
+void cm_onnx_prune(cm_onnx_graph *graph);
+
 /* Attributes of the node that was added last. */
 void cm_onnx_set_int(cm_onnx_graph *graph, const char *name, int64_t value);
 void cm_onnx_set_ints(cm_onnx_graph *graph, const char *name, const int64_t *ints, int count);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
-
 __asm__(".pushsection .rodata\n"
         ".hidden cm_torch_head\n"
         ".global cm_torch_head\n"
@@ -40,10 +38,15 @@ static void put_ints(FILE *out, const int64_t *ints, int count) {
     if (count != 1) fprintf(out, ")");
 }
 
+/* The shortest decimal that reads back as the same float32: "1e-05", "2.0". */
 static void put_float(FILE *out, float value) {
+    enum { DIGITS_MOST = 9 };
     char text[40];
-    cm_json_format_double((double)value, text);
-    fprintf(out, "%s", text);
+    for (int digits = 1; digits <= DIGITS_MOST; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value) break;
+    }
+    fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
 static void put_value(FILE *out, const cm_onnx_info *info) {

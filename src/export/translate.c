@@ -21,7 +21,10 @@ cm_onnx_value cm_translate_channels_first(cm_translation *t, cm_onnx_value value
     return transpose(t, value, (const int64_t[]){0, 3, 1, 2});
 }
 
+/* Of what has just been turned it is what it was. */
 cm_onnx_value cm_translate_channels_last(cm_translation *t, cm_onnx_value value) {
+    const cm_onnx_node *node = cm_onnx_node_of(t->graph, value);
+    if (node && strcmp(node->type, "Transpose") == 0) return node->in[0];
     return transpose(t, value, (const int64_t[]){0, 2, 3, 1});
 }
 

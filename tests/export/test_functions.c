@@ -161,6 +161,7 @@ START_TEST(every_function_has_a_graph_and_is_python) {
     ck_assert_ptr_nonnull(strstr(text, "class Network(Arrays):"));
     ck_assert_ptr_nonnull(strstr(text, "def recurrent_inference(self, "));
     ck_assert_ptr_null(strstr(text, "{0}")); /* the texts of rows were filled in */
+    ck_assert(!strstr(text, "eps=") || strstr(text, "eps=1e-05)"));
     free(text);
     while (graphs > 0) cm_onnx_graph_destroy(graph[--graphs]);
     close_bench();
