@@ -1,5 +1,5 @@
 # Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/check_python scripts/check_python_memory scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find include src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -56,13 +56,22 @@ COUNTED := $(if $(COVERAGE),-fno-ivopts -fprofile-arcs -ftest-coverage -fprofile
 SANITIZED := -fsanitize=address,undefined
 # What a test itself does takes no time, but its code is half of all: it is compiled as it stands, and its lines are not counted.
 UNCOUNTED := -O0 $(if $(COVERAGE),-fno-profile-arcs -fno-test-coverage)
+SANITIZE_BUILD = $(call OTHER_BUILD,sanitize) KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' TEST_FLAGS='$(UNCOUNTED)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
+    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)'
 # Cases with the tag "goals" learn for long, by code that shorter runs go through: .ci/run leaves them out (CK_EXCLUDE_TAGS).
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
-	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph \
-	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' TEST_FLAGS='$(UNCOUNTED)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
-	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)' test-run
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(SANITIZE_BUILD) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
+
+check-python: all ## every test of the Python package, with PyTorch, JAX, Stable-Baselines3 and PettingZoo's games: none is skipped
+	@scripts/check_python $(BUILD) .venv-python-all
+
+check-python-memory: ## valgrind on the examples in C, the Python tests over a library with sanitizers, 10,000 loads and closes
+	@scripts/deps install memory
+	+@$(call OTHER_BUILD,valgrind) ARCH=x86-64-v3 CFLAGS='-O1 -g1' $(BUILD)/valgrind/cumind $(BUILD)/valgrind/$(SONAME)
+	+@$(SANITIZE_BUILD) $(BUILD)/sanitize/cumind $(BUILD)/sanitize/$(SONAME)
+	@scripts/check_python_memory $(BUILD)/valgrind $(BUILD)/sanitize .venv-python
 
 coverage: ## the same, and line coverage of src/: fails under 85 %
 	+@$(SUBMAKE) sanitize CC=gcc COVERAGE=85
@@ -212,10 +221,10 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-export exact-values check-all ci check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels
+.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels

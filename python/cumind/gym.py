@@ -34,9 +34,13 @@ def episode_seed(name: str, seed: Any) -> int | None:
     return None if seed is None else lib.integer(name, seed, 0, 2**64 - 1)
 
 
+class RenderModeError(InputError, TypeError):
+    """Of a mode that is not there. Stable-Baselines3's make_vec_env asks for "rgb_array", and after a TypeError goes on without."""
+
+
 def check_render_mode(render_mode: Any) -> None:
     if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "ansi"):
-        raise InputError(f'render_mode: {lib.brief(render_mode)} is neither None nor "ansi"')
+        raise RenderModeError(f'render_mode: {lib.brief(render_mode)} is neither None nor "ansi"')
 
 
 class Environment(gym.Env[NDArray[np.float32], Any]):
