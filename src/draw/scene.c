@@ -97,7 +97,7 @@ void cm_scene_image(cm_scene *scene, double x, double y, double width, double he
 }
 
 void cm_scene_arrow(cm_scene *scene, double x1, double y1, double x2, double y2, double thickness, cm_colour colour) {
-    const double length = hypot(x2 - x1, y2 - y1), head = 3.0 * thickness;
+    const double across = x2 - x1, down = y2 - y1, length = sqrt(across * across + down * down), head = 3.0 * thickness;
     if (length < head) return;
     const double ux = (x2 - x1) / length, uy = (y2 - y1) / length, bx = x2 - head * ux, by = y2 - head * uy;
     const double tip[] = {

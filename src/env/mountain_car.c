@@ -194,7 +194,7 @@ static void draw_valley(cm_scene *scene, double goal) {
 
 /* A point of the car: `along` the ground from its middle, and `up` from it. */
 static void put_point(double position, double along, double up, double xy[2]) {
-    const double slope = 0.45 * 3.0 * cos(3.0 * position), length = hypot(1.0, slope);
+    const double slope = 0.45 * 3.0 * cos(3.0 * position), length = sqrt(1.0 + slope * slope);
     xy[0] = place_of(position) + (along - up * slope) / length;
     xy[1] = height_of(position) - (along * slope + up) / length;
 }
