@@ -54,11 +54,11 @@ static void append(char *note, size_t size, const char *name, const char *text) 
 }
 
 cm_status cm_cli_gpu_libraries(char *note, size_t size) {
-    char module[CM_MODULE_PATH_BYTES], program[CM_MODULE_PATH_BYTES];
+    char module[CM_MODULE_PATH_BYTES], program[CM_MODULE_PATH_BYTES], real[PATH_MAX];
     const cm_backend_class *kind;
     cm_nccl nccl;
     const bool has_module = cm_module_open_cuda(module, &kind) == CM_OK;
-    snprintf(note, size, "%s", has_module ? module : cm_error_message());
+    snprintf(note, size, "%s", !has_module ? cm_error_message() : realpath(module, real) ? real : module);
     if (cm_module_program(program) != CM_OK) program[0] = '\0';
     if (cm_nccl_open(&nccl) != CM_OK) nccl = (cm_nccl){0};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
