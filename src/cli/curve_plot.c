@@ -13,28 +13,20 @@
 
 enum { GUTTER = 8 }; /* least columns left of the picture; those of the legend */
 
-typedef struct range {
-    double low, high;
-} range;
-
-static void widen(range *r, double v) {
-    r->low = fmin(r->low, v);
-    r->high = fmax(r->high, v);
-}
-
-static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
-    *x = *y = (range){INFINITY, -INFINITY};
+void cm_plot_widen(const cm_plot *plot, cm_plot_range *x, cm_plot_range *y) {
     for (int s = 0; s < plot->count; s++) {
         const cm_plot_series *series = &plot->series[s];
         for (int i = 0; i < series->n; i++) {
             if (!isfinite(series->y[i])) continue;
-            widen(x, series->x[i]);
-            widen(y, series->low ? series->low[i] : series->y[i]);
-            widen(y, series->low ? series->high[i] : series->y[i]);
+            cm_plot_range_widen(x, series->x[i]);
+            cm_plot_range_widen(y, series->low ? series->low[i] : series->y[i]);
+            cm_plot_range_widen(y, series->low ? series->high[i] : series->y[i]);
         }
     }
-    if (!(x->low <= x->high)) return cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", plot->title);
-    return CM_OK;
+}
+
+cm_status cm_plot_check(const char *title, cm_plot_range x) {
+    return cm_plot_range_is_empty(x) ? cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", title) : CM_OK;
 }
 
 /* ---- text ---- */
@@ -219,9 +211,10 @@ static void print_legend(const cm_plot *plot, const canvas *c, const cm_plot_sty
 
 /* Ticks of y have a row between them, those of x some ten columns. */
 static cm_status make_canvas(const cm_plot *plot, const cm_plot_style *style, canvas *c) {
-    range x, y;
+    cm_plot_range x = cm_plot_range_none(), y = x;
     if (style->columns < 20 || style->rows < 5) return cm_fail(CM_ERR_INPUT, "a plot needs 20 columns and 5 rows");
-    CM_TRY(find_ranges(plot, &x, &y));
+    cm_plot_widen(plot, &x, &y);
+    CM_TRY(cm_plot_check(plot->title, x));
     c->rows = style->rows - 4 < 2 ? 2 : style->rows - 4;
     cm_axis_make(y.low, y.high, 0.0, c->rows / 2 < 2 ? 2 : c->rows / 2, &c->y);
     c->gutter = widest_label(&c->y) + 2 > GUTTER ? widest_label(&c->y) + 2 : GUTTER;

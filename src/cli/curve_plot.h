@@ -2,6 +2,7 @@
 #ifndef CM_CLI_CURVE_PLOT_H
 #define CM_CLI_CURVE_PLOT_H
 
+#include "cli/plot_range.h"
 #include "core/status.h"
 
 typedef struct cm_plot_series {
@@ -25,6 +26,11 @@ typedef struct cm_plot {
     const cm_plot_series *series; /* [count] */
     int count;                    /* 1 .. CM_PLOT_SERIES */
 } cm_plot;
+
+/* Widens x and y by all that a plot shows. */
+void cm_plot_widen(const cm_plot *plot, cm_plot_range *x, cm_plot_range *y);
+/* Errors: CM_ERR_INPUT if x is empty: no series has a point. */
+cm_status cm_plot_check(const char *title, cm_plot_range x) CM_MUST_USE;
 
 /* What a terminal shows. */
 typedef struct cm_plot_style {

@@ -6,22 +6,19 @@
 #include <string.h>
 
 #include "cli/axis.h"
+#include "cli/plot_range.h"
 #include "cli/svg.h"
 #include "core/printable.h"
 #include "run/progress.h"
 
 enum { LEAST_WIDTH = 16 }; /* least columns after the labels, with the gap */
 
-typedef struct range {
-    double low, high;
-} range;
-
 /* From the lowest end of an interval to the highest. */
-static range range_of(const cm_interval_plot *plot) {
-    range r = {INFINITY, -INFINITY};
+static cm_plot_range range_of(const cm_interval_plot *plot) {
+    cm_plot_range r = cm_plot_range_none();
     for (int i = 0; i < plot->count; i++) {
-        r.low = fmin(r.low, plot->rows[i].value - plot->rows[i].half);
-        r.high = fmax(r.high, plot->rows[i].value + plot->rows[i].half);
+        cm_plot_range_widen(&r, plot->rows[i].value - plot->rows[i].half);
+        cm_plot_range_widen(&r, plot->rows[i].value + plot->rows[i].half);
     }
     if (!(r.high > r.low)) r.low -= 1.0, r.high += 1.0;
     return r;
@@ -39,11 +36,11 @@ static int label_width(const cm_interval_plot *plot, int most) {
 
 /* ---- text ---- */
 
-static int column_of(range r, int columns, double value) {
+static int column_of(cm_plot_range r, int columns, double value) {
     return (int)lround((value - r.low) / (r.high - r.low) * (columns - 1));
 }
 
-static void print_row(const cm_interval_row *row, range r, int columns, bool utf8, FILE *out) {
+static void print_row(const cm_interval_row *row, cm_plot_range r, int columns, bool utf8, FILE *out) {
     int from = column_of(r, columns, row->value - row->half), to = column_of(r, columns, row->value + row->half);
     int at = column_of(r, columns, row->value);
     for (int c = 0; c <= to; c++) {
@@ -59,7 +56,7 @@ static void print_row(const cm_interval_row *row, range r, int columns, bool utf
 }
 
 /* The ends of the axis below the rows, and its label between them where there is space. */
-static void print_axis(const cm_interval_plot *plot, range r, int indent, int columns, FILE *out) {
+static void print_axis(const cm_interval_plot *plot, cm_plot_range r, int indent, int columns, FILE *out) {
     char low[24], high[24];
     int used = snprintf(low, sizeof low, "%.0f", r.low) + snprintf(high, sizeof high, "%.0f", r.high);
     int space = columns - used, label = (int)strlen(plot->x_label);
@@ -70,7 +67,7 @@ static void print_axis(const cm_interval_plot *plot, range r, int indent, int co
 }
 
 cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool utf8, char **out) {
-    const range r = range_of(plot);
+    const cm_plot_range r = range_of(plot);
     const int most = columns - LEAST_WIDTH < CM_INTERVAL_LABEL ? columns - LEAST_WIDTH : CM_INTERVAL_LABEL;
     const int width = label_width(plot, most), space = columns - width - 2;
     size_t size = 0;
@@ -101,7 +98,7 @@ static double at_x(const frame *f, double value) {
 }
 
 static frame frame_of(const cm_interval_plot *plot) {
-    const range r = range_of(plot);
+    const cm_plot_range r = range_of(plot);
     frame f = {.left = 0.0};
     for (int i = 0; i < plot->count; i++) f.left = fmax(f.left, cm_svg_text_width(plot->rows[i].label));
     f.left = fmin(f.left, MOST_LABEL) + 2 * GAP;

@@ -17,39 +17,16 @@ enum {
     Y_MARGIN = 5
 };
 
-typedef struct range {
-    double low, high;
-} range;
-
 /* ---- ranges ---- */
 
-static void widen(range *r, double v) {
-    if (!isfinite(v)) return;
-    r->low = fmin(r->low, v);
-    r->high = fmax(r->high, v);
-}
-
-static void widen_by(const cm_plot *plot, range *x, range *y) {
-    for (int s = 0; s < plot->count; s++) {
-        const cm_plot_series *series = &plot->series[s];
-        for (int i = 0; i < series->n; i++) {
-            if (!isfinite(series->y[i])) continue;
-            widen(x, series->x[i]);
-            widen(y, series->y[i]);
-            if (series->low) widen(y, series->low[i]), widen(y, series->high[i]);
-        }
-    }
-}
-
-static cm_status find_ranges(const cm_figure *figure, range *x, range *y) {
-    *x = (range){INFINITY, -INFINITY};
+static cm_status find_ranges(const cm_figure *figure, cm_plot_range *x, cm_plot_range *y) {
+    *x = cm_plot_range_none();
     for (int p = 0; p < figure->count; p++) {
-        y[p] = (range){INFINITY, -INFINITY};
-        widen_by(&figure->plots[p], x, &y[p]);
-        if (y[p].low > y[p].high) y[p] = (range){0.0, 1.0};
+        y[p] = cm_plot_range_none();
+        cm_plot_widen(&figure->plots[p], x, &y[p]);
+        if (cm_plot_range_is_empty(y[p])) y[p] = (cm_plot_range){0.0, 1.0};
     }
-    if (!(x->low <= x->high)) return cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", figure->title);
-    return CM_OK;
+    return cm_plot_check(figure->title, *x);
 }
 
 double cm_panel_x(const cm_panel *panel, double x) {
@@ -73,7 +50,7 @@ static double widest_label(const cm_axis *axis) {
 }
 
 /* As many ticks as have space for their labels next to each other. */
-static void make_x(range r, double width, cm_axis *out) {
+static void make_x(cm_plot_range r, double width, cm_axis *out) {
     const int space = (int)(width / 60.0);
     for (int most = space < 2 ? 2 : space > 10 ? 10 : space; most >= 1; most--) {
         cm_axis_make(r.low, r.high, X_MARGIN / 100.0, most, out);
@@ -82,7 +59,7 @@ static void make_x(range r, double width, cm_axis *out) {
     }
 }
 
-static void make_y(range r, double height, cm_axis *out) {
+static void make_y(cm_plot_range r, double height, cm_axis *out) {
     const int most = (int)(height / 26.0);
     cm_axis_make(r.low, r.high, Y_MARGIN / 100.0, most < 3 ? 3 : most > 9 ? 9 : most, out);
 }
@@ -179,7 +156,7 @@ typedef struct sides {
     double left, right; /* from the area to the frame */
 } sides;
 
-static void set_frame(const cm_plot *plot, range y, bool is_last, const sides *least, cm_panel *panel) {
+static void set_frame(const cm_plot *plot, cm_plot_range y, bool is_last, const sides *least, cm_panel *panel) {
     const cm_box a = panel->area;
     panel->frame.top = a.top + LETTERS;
     panel->frame.bottom = a.bottom - LETTERS - (is_last ? LETTERS + 4 : 0);
@@ -196,8 +173,8 @@ static void place_outside(double width, double height, cm_panel *panel) {
                              panel->frame.top + height};
 }
 
-static void make_panel(const cm_figure *figure, int index, range x, range y, bool is_last, const sides *least,
-                       cm_panel *panel) {
+static void make_panel(const cm_figure *figure, int index, cm_plot_range x, cm_plot_range y, bool is_last,
+                       const sides *least, cm_panel *panel) {
     const cm_plot *plot = &figure->plots[index];
     const double half = (panel->area.right - panel->area.left) * 0.45;
     panel->rows = count_rows(figure, index);
@@ -216,7 +193,8 @@ static double row_height(const cm_figure *figure) {
     return height;
 }
 
-static void make_panels(const cm_figure *figure, range x, const range *y, const sides *least, cm_layout *out) {
+static void make_panels(const cm_figure *figure, cm_plot_range x, const cm_plot_range *y, const sides *least,
+                        cm_layout *out) {
     const int columns = out->columns;
     for (int p = 0; p < figure->count; p++)
         make_panel(figure, p, x, y[p], p + columns >= figure->count, &least[p % columns], &out->panel[p]);
@@ -231,7 +209,7 @@ static void find_sides(const cm_layout *layout, int count, sides *out) {
     }
 }
 
-static void arrange(const cm_figure *figure, range x, const range *y, int columns, cm_layout *out) {
+static void arrange(const cm_figure *figure, cm_plot_range x, const cm_plot_range *y, int columns, cm_layout *out) {
     const int rows = (figure->count + columns - 1) / columns;
     const double height = row_height(figure), width = (double)CM_PLOT_WIDTH / columns;
     sides common[2] = {{0.0, 0.0}, {0.0, 0.0}};
@@ -256,7 +234,7 @@ static bool has_legend_outside(const cm_layout *layout, int count) {
 
 /* Many panels have two columns, unless a legend takes the space of data there. */
 cm_status cm_layout_make(const cm_figure *figure, cm_layout *out) {
-    range x, y[CM_PLOT_PANELS];
+    cm_plot_range x, y[CM_PLOT_PANELS];
     CM_TRY(find_ranges(figure, &x, y));
     arrange(figure, x, y, figure->count <= MOST_IN_COLUMN ? 1 : 2, out);
     if (out->columns > 1 && has_legend_outside(out, figure->count)) arrange(figure, x, y, 1, out);

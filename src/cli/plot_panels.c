@@ -5,27 +5,22 @@
 
 enum { MOST_RATIO = 4, MOST_SPANS = 8 };
 
-typedef struct range {
-    double low, high;
-} range;
-
-static range both(range a, range b) { return (range){fmin(a.low, b.low), fmax(a.high, b.high)}; }
-
-static double size_of(range r) { return fmax(fabs(r.low), fabs(r.high)); }
+static double size_of(cm_plot_range r) { return fmax(fabs(r.low), fabs(r.high)); }
 
 /* A constant is seen on any axes. */
-static bool is_seen(range r, range all) {
+static bool is_seen(cm_plot_range r, cm_plot_range all) {
     return r.high == r.low || (all.high - all.low) <= MOST_SPANS * (r.high - r.low);
 }
 
-static bool is_of_one_size(range a, range b) {
+static bool is_of_one_size(cm_plot_range a, cm_plot_range b) {
     const double x = size_of(a), y = size_of(b);
-    return x <= MOST_RATIO * y && y <= MOST_RATIO * x && is_seen(a, both(a, b)) && is_seen(b, both(a, b));
+    return x <= MOST_RATIO * y && y <= MOST_RATIO * x && is_seen(a, cm_plot_range_both(a, b)) &&
+           is_seen(b, cm_plot_range_both(a, b));
 }
 
-static range range_of(const cm_curve *c) {
-    range r = {INFINITY, -INFINITY};
-    for (int i = 0; i < c->n; i++) r = both(r, (range){c->low[i], c->high[i]});
+static cm_plot_range range_of(const cm_curve *c) {
+    cm_plot_range r = cm_plot_range_none();
+    for (int i = 0; i < c->n; i++) r = cm_plot_range_both(r, (cm_plot_range){c->low[i], c->high[i]});
     return r;
 }
 
@@ -34,7 +29,7 @@ static range range_of(const cm_curve *c) {
 /* A number with all its curves. */
 typedef struct number {
     const char *name;
-    range range;
+    cm_plot_range range;
     int panel;
 } number;
 
@@ -43,8 +38,8 @@ static int find_numbers(const cm_curves *curves, number *numbers) {
     for (int c = 0; c < curves->count; c++) {
         int n = 0;
         while (n < count && strcmp(numbers[n].name, curves->number[c]) != 0) n++;
-        if (n == count) numbers[count++] = (number){curves->number[c], {INFINITY, -INFINITY}, -1};
-        numbers[n].range = both(numbers[n].range, range_of(&curves->curve[c]));
+        if (n == count) numbers[count++] = (number){curves->number[c], cm_plot_range_none(), -1};
+        numbers[n].range = cm_plot_range_both(numbers[n].range, range_of(&curves->curve[c]));
     }
     return count;
 }
