@@ -85,16 +85,20 @@ static cm_status play_again(film *f, uint64_t seed, const int32_t *actions, int 
 
 /* ---- the folder ---- */
 
-/* Of files that are kept: the smallest number, and how many there are. */
+/* Files of evaluations: the smallest number of updates, the largest, and how many there are. */
 typedef struct kept {
-    long long oldest, newest, own; /* own: what has just been written; later ones are of a past that was given up */
+    long long oldest, newest;
     int count;
 } kept;
 
-/* "00001234.gif". */
+static void name_file(long long number, char name[32]) { snprintf(name, 32, "%08lld.gif", number); }
+
+/* Whether a file has a name that a run gives, "00001234.gif", and not 1.gif or best.gif. */
 static bool read_number(const char *name, long long *out) {
-    int end = 0;
-    return sscanf(name, "%lld.gif%n", out, &end) == 1 && end > 0 && name[end] == '\0' && *out >= 0;
+    char ours[32];
+    if (sscanf(name, "%18lld", out) != 1 || *out < 0) return false;
+    name_file(*out, ours);
+    return strcmp(name, ours) == 0;
 }
 
 static cm_status note_kept(void *context, const char *name) {
@@ -107,9 +111,8 @@ static cm_status note_kept(void *context, const char *name) {
     return CM_OK;
 }
 
-static void name_file(long long number, char name[32]) { snprintf(name, 32, "%08lld.gif", number); }
-
-/* Leaves the newest `most`, of those that are not newer than the one just written. */
+/* Leaves the newest `most`, of those that are not newer than the one just written: later ones are of a past that was
+ * given up. */
 static cm_status prune(const cm_dir *folder, long long own, int most) {
     char name[32];
     for (;;) {
@@ -117,7 +120,6 @@ static cm_status prune(const cm_dir *folder, long long own, int most) {
         CM_TRY(cm_dir_each(folder, note_kept, &k));
         if (k.newest <= own && k.count <= most) return CM_OK;
         name_file(k.newest > own ? k.newest : k.oldest, name);
-        if (cm_dir_look(folder, name) == CM_DIR_NONE) return CM_OK; /* another way to write its number: not ours */
         CM_TRY(cm_dir_unlink(folder, name));
     }
 }

@@ -51,14 +51,17 @@ static int count_gifs(const char *of) {
     return count;
 }
 
-/* Two evaluations, and three more of the run that goes on: the newest two and the best one stay. */
+/* Two evaluations, and three more of the run that goes on: the newest two and the best one stay, and what is not the
+ * run's. */
 START_TEST(last_evaluations_and_the_best_one_have_pictures) {
     char path[160];
     int error;
     expect_ok("train --quiet --run shown --set evaluation_gifs=2" SMALL);
     ck_assert_int_eq(count_gifs("shown"), 3);
+    snprintf(path, sizeof path, "%s/shown/episodes/1.gif", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
     expect_ok("train --quiet --resume shown --env-steps 2560");
-    ck_assert_int_eq(count_gifs("shown"), 3);
+    ck_assert_int_eq(count_gifs("shown"), 4);
     snprintf(path, sizeof path, "%s/shown/episodes/best.gif", cm_test_folder);
     GifFileType *gif = DGifOpenFileName(path, &error);
     ck_assert_msg(gif && DGifSlurp(gif) == GIF_OK, "%s", path);
