@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/svg.h"
 #include "core/directory.h"
+#include "core/printable.h"
 #include "env/env.h"
 #include "run/directory.h"
 #include "run/metrics.h"
@@ -36,7 +37,8 @@ static int sentence(const char *help) {
 }
 
 static void put(const request *r, const char *word, const char *help) {
-    if (strncmp(word, r->current, strlen(r->current)) != 0 || strpbrk(word, "\n\t")) return;
+    if (strncmp(word, r->current, strlen(r->current)) != 0) return;
+    if (strcmp(CM_PRINTABLE(word), word) != 0) return; /* a folder's name that acts on a terminal or breaks the line */
     printf("%.*s%s", r->before_length, r->before, word);
     if (help && *help) printf("\t%.*s", sentence(help), help);
     putchar('\n');
@@ -44,7 +46,7 @@ static void put(const request *r, const char *word, const char *help) {
 
 /* The words of "a|b", with `before` in front of each. */
 static void put_words(const request *r, const char *words, const char *before) {
-    char text[CM_OPTION_TEXT];
+    char text[2 * CM_OPTION_TEXT];
     for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|') {
         snprintf(text, sizeof text, "%s%.*s", before, (int)strcspn(at, "|"), at);
         put(r, text, NULL);

@@ -149,6 +149,16 @@ START_TEST(every_key_number_environment_and_recipe_is_proposed) {
 }
 END_TEST
 
+START_TEST(a_run_whose_name_acts_on_a_terminal_is_not_proposed) {
+    make_folder("checkpoints/catch/4\033[31m");
+    make_file("checkpoints/catch/4\033[31m/config.json", "{}\n");
+    make_file("checkpoints/catch/4\033[31m/lock", "");
+    ask("plot --run checkpoints/");
+    ck_assert_msg(has_line(result.out, "checkpoints/catch/1"), "%s", result.out);
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+}
+END_TEST
+
 START_TEST(a_meaning_stands_behind_a_tab) {
     ask("plot --ta");
     ck_assert_str_eq(result.out, "--table\tPrint the numbers as a table in Markdown.\n");
@@ -295,6 +305,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_loop_test(tests, words_that_may_follow_are_those_of_the_tables, 0, sizeof lines / sizeof *lines);
     tcase_add_test(tests, every_key_number_environment_and_recipe_is_proposed);
+    tcase_add_test(tests, a_run_whose_name_acts_on_a_terminal_is_not_proposed);
     tcase_add_test(tests, a_meaning_stands_behind_a_tab);
     tcase_add_test(tests, bash_lists_flags_values_and_folders);
     tcase_add_test(tests, bash_completes_a_folder_without_a_blank_behind_it);
