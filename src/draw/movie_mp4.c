@@ -17,8 +17,6 @@
 #include "core/retry.h"
 #include "draw/movie_internal.h"
 
-extern char **environ;
-
 typedef struct state {
     char part[PATH_MAX]; /* the file that it writes; "": none is there */
     int channel, said;   /* its input, and what it says; -1: closed */

@@ -16,7 +16,7 @@ typedef struct state {
     size_t size;
     long *start;
     size_t elements, element_space;
-    size_t *frame; /* first element of each */
+    size_t *frame; /* first element of each, and the end of the last */
     size_t frame_space;
     size_t common;  /* elements at the front of all frames that are equal */
     cm_scene first; /* its size and background alone */
@@ -43,21 +43,27 @@ static cm_status begin(cm_movie *movie) {
     return status;
 }
 
-/* Space for one more after `used` of *array, a pointer to an array of entries of 8 bytes. */
-static cm_status reserve(void *array, size_t *space, size_t used) {
-    void *old;
-    if (used < *space) return CM_OK;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, (2 * *space + 64) * sizeof(size_t));
-    if (!grown) return fail_memory();
-    memcpy(array, &grown, sizeof grown);
-    *space = 2 * *space + 64;
-    return CM_OK;
+/* The array `all`, whose entries have `size` bytes, with space for one more after `used`; NULL: there is none. */
+static void *reserve(void *all, size_t *space, size_t used, size_t size) {
+    if (used < *space) return all;
+    void *grown = realloc(all, (2 * *space + 64) * size);
+    if (grown) *space = 2 * *space + 64;
+    return grown;
 }
 
 static cm_status note_element(state *s) {
-    CM_TRY(reserve(&s->start, &s->element_space, s->elements));
-    s->start[s->elements] = ftell(s->out);
+    long *start = reserve(s->start, &s->element_space, s->elements, sizeof *start);
+    if (!start) return fail_memory();
+    s->start = start;
+    start[s->elements] = ftell(s->out);
+    return CM_OK;
+}
+
+static cm_status note_frame(state *s, size_t number) {
+    size_t *frame = reserve(s->frame, &s->frame_space, number, sizeof *frame);
+    if (!frame) return fail_memory();
+    s->frame = frame;
+    frame[number] = s->elements;
     return CM_OK;
 }
 
@@ -70,15 +76,15 @@ static bool are_equal(const state *s, size_t a, size_t b) {
 static cm_status add(cm_movie *movie, const cm_scene *scene) {
     state *s = (state *)movie->state;
     if (scene->status != CM_OK) return fail_memory();
-    CM_TRY(reserve(&s->frame, &s->frame_space, (size_t)movie->frames + 1));
-    const size_t begin = s->frame[movie->frames] = s->elements;
+    const size_t begin = s->elements;
+    CM_TRY(note_frame(s, (size_t)movie->frames));
     CM_TRY(note_element(s));
     for (size_t i = 0; i < scene->shapes; i++) {
         CM_TRY(cm_vector_put_shape(s->out, scene, i));
         s->elements++;
         CM_TRY(note_element(s));
     }
-    s->frame[movie->frames + 1] = s->elements;
+    CM_TRY(note_frame(s, (size_t)movie->frames + 1));
     if (fflush(s->out) != 0) return fail_memory();
     if (movie->frames == 0) {
         s->first = (cm_scene){.width = scene->width, .height = scene->height, .background = scene->background};

@@ -69,7 +69,7 @@ static void settle(cm_palette *palette, const box *b, int index) {
         for (int k = 0; k < 3; k++) sum[k] += bin->sum[k];
         bin->index = (int16_t)index;
     }
-    for (int k = 0; k < 3; k++) palette->rgb[index][k] = (uint8_t)((sum[k] + count / 2) / count);
+    for (int k = 0; k < 3 && count > 0; k++) palette->rgb[index][k] = (uint8_t)((sum[k] + count / 2) / count);
 }
 
 void cm_palette_choose(cm_palette *palette) {
@@ -78,14 +78,16 @@ void cm_palette_choose(cm_palette *palette) {
     if (palette->used <= CM_PALETTE_COLOURS) {
         for (; count < palette->used; count++) boxes[count] = (box){.first = count, .count = 1};
     } else {
-        boxes[count++] = (box){.first = 0, .count = palette->used};
+        boxes[0] = (box){.first = 0, .count = palette->used};
         measure(palette, &boxes[0]);
+        count = 1;
     }
     while (palette->used > CM_PALETTE_COLOURS && count < CM_PALETTE_COLOURS) {
         int widest = 0;
         for (int i = 1; i < count; i++)
             if (boxes[i].range > boxes[widest].range) widest = i;
-        cut(palette, &boxes[widest], &boxes[count++]);
+        cut(palette, &boxes[widest], &boxes[count]);
+        count++;
     }
     for (int i = 0; i < count; i++) settle(palette, &boxes[i], i);
     palette->count = count;

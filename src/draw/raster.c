@@ -25,7 +25,7 @@ cm_status cm_image_resize(cm_image *image, int width, int height) {
     const size_t pixels = (size_t)(width + 2) * (size_t)height;
     if (3 * pixels > image->space) {
         cm_image_free(image);
-        image->rgb = malloc(3 * pixels);
+        image->rgb = calloc(pixels, 3);
         image->cover = calloc(pixels, sizeof *image->cover);
         if (!image->rgb || !image->cover) {
             cm_image_free(image);
@@ -139,7 +139,7 @@ static int arc(double *xy, double x, double y, double radius, double scale, doub
 }
 
 static void draw_circle(canvas *c, const cm_shape *s) {
-    double xy[2 * (4 * ARC + 1)];
+    double xy[2 * (4 * ARC + 1)] = {0};
     cover_polygon(c, xy, (size_t)arc(xy, s->x, s->y, s->size, c->scale, 0.0, 4.0));
 }
 
@@ -148,7 +148,7 @@ static void draw_rectangle(canvas *c, const cm_shape *s) {
     const double left = s->x + corner, right = s->x + s->width - corner;
     const double top = s->y + corner, bottom = s->y + s->height - corner;
     const double centre[4][2] = {{right, bottom}, {left, bottom}, {left, top}, {right, top}};
-    double xy[2 * 4 * (ARC + 1)];
+    double xy[2 * 4 * (ARC + 1)] = {0};
     int count = 0;
     for (int i = 0; i < 4; i++)
         count += corner > 0.0 ? arc(xy + 2 * count, centre[i][0], centre[i][1], corner, c->scale, i, 1.0)
@@ -158,7 +158,7 @@ static void draw_rectangle(canvas *c, const cm_shape *s) {
 
 /* Half a circle at each end. */
 static void draw_line(canvas *c, const cm_shape *s) {
-    double xy[2 * 2 * (2 * ARC + 1)];
+    double xy[2 * 2 * (2 * ARC + 1)] = {0};
     const double along = atan2(s->height, s->width) / (0.5 * pi), radius = 0.5 * s->size;
     int count = arc(xy, s->x, s->y, radius, c->scale, along + 1.0, 2.0);
     count += arc(xy + 2 * count, s->x + s->width, s->y + s->height, radius, c->scale, along - 1.0, 2.0);

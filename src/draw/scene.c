@@ -18,33 +18,35 @@ void cm_scene_free(cm_scene *scene) {
     *scene = (cm_scene){.status = CM_OK};
 }
 
-/* Space for `more` items after the first `used` of *items, a pointer to an array of items of `size` bytes. */
-static bool reserve(cm_scene *scene, void *items, size_t *space, size_t used, size_t more, size_t size) {
-    void *old;
-    memcpy(&old, items, sizeof old);
-    if (scene->status != CM_OK) return false;
-    if (used + more <= *space) return true;
+/* The array `items`, whose items have `size` bytes, with space for `more` after the first `used`; NULL: there is none.
+ */
+static void *reserve(cm_scene *scene, void *items, size_t *space, size_t used, size_t more, size_t size) {
+    if (scene->status != CM_OK) return NULL;
+    if (used + more <= *space) return items;
     const size_t wanted = used + more > 2 * *space ? used + more + 16 : 2 * *space;
-    void *grown = realloc(old, wanted * size);
-    if (!grown) {
+    void *grown = realloc(items, wanted * size);
+    if (grown) {
+        *space = wanted;
+    } else {
         scene->status = CM_ERR_MEMORY;
-        return false;
     }
-    memcpy(items, &grown, sizeof grown);
-    *space = wanted;
-    return true;
+    return grown;
 }
 
 static void add(cm_scene *scene, cm_shape shape) {
-    if (reserve(scene, &scene->shape, &scene->shape_space, scene->shapes, 1, sizeof *scene->shape))
-        scene->shape[scene->shapes++] = shape;
+    cm_shape *all = reserve(scene, scene->shape, &scene->shape_space, scene->shapes, 1, sizeof *all);
+    if (!all) return;
+    scene->shape = all;
+    all[scene->shapes++] = shape;
 }
 
 /* Adds a shape with bytes of its own. */
 static void add_with(cm_scene *scene, cm_shape shape, const void *bytes, size_t count) {
     shape.first = scene->bytes, shape.count = count;
-    if (!reserve(scene, &scene->byte, &scene->byte_space, scene->bytes, count, 1)) return;
-    if (count > 0) memcpy(scene->byte + scene->bytes, bytes, count);
+    unsigned char *all = reserve(scene, scene->byte, &scene->byte_space, scene->bytes, count + 1, 1);
+    if (!all) return;
+    scene->byte = all;
+    memcpy(all + scene->bytes, bytes, count);
     scene->bytes += count;
     add(scene, shape);
 }
@@ -77,8 +79,10 @@ void cm_scene_line(cm_scene *scene, double x1, double y1, double x2, double y2, 
 void cm_scene_polygon(cm_scene *scene, const double *xy, int count, cm_colour colour) {
     const cm_shape shape = {
         .kind = CM_SHAPE_POLYGON, .colour = colour, .first = scene->numbers, .count = 2 * (size_t)count};
-    if (!reserve(scene, &scene->number, &scene->number_space, scene->numbers, shape.count, sizeof *xy)) return;
-    memcpy(scene->number + scene->numbers, xy, shape.count * sizeof *xy);
+    double *all = reserve(scene, scene->number, &scene->number_space, scene->numbers, shape.count + 1, sizeof *all);
+    if (!all) return;
+    scene->number = all;
+    memcpy(all + scene->numbers, xy, shape.count * sizeof *xy);
     scene->numbers += shape.count;
     add(scene, shape);
 }

@@ -18,7 +18,10 @@ cm_drawn_grid cm_drawing_grid(cm_scene *scene, int rows, int columns, double mar
 
 double cm_drawing_x(const cm_drawn_grid *grid, int cell) { return grid->x + (cell % grid->columns + 0.5) * grid->cell; }
 
-double cm_drawing_y(const cm_drawn_grid *grid, int cell) { return grid->y + (cell / grid->columns + 0.5) * grid->cell; }
+double cm_drawing_y(const cm_drawn_grid *grid, int cell) {
+    const int row = cell / grid->columns;
+    return grid->y + (row + 0.5) * grid->cell;
+}
 
 void cm_drawing_labels(cm_scene *scene, const cm_drawn_grid *grid, cm_colour colour) {
     const double size = fmin(11.0, 0.7 * grid->cell);

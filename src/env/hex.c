@@ -114,10 +114,16 @@ typedef struct rhombus {
     double x, y, radius; /* of the first cell: its middle, and from there to its corners */
 } rhombus;
 
+/* A row is half a cell further right than the one above it. */
 static double x_of(const rhombus *r, int cell) {
-    return r->x + sqrt(3.0) * r->radius * (cell % r->n + 0.5 * (cell / r->n)); /* NOLINT: a row is half a cell */
+    const int row = cell / r->n;
+    return r->x + sqrt(3.0) * r->radius * (cell % r->n + 0.5 * row);
 }
-static double y_of(const rhombus *r, int cell) { return r->y + 1.5 * r->radius * (cell / r->n); /* NOLINT */ }
+
+static double y_of(const rhombus *r, int cell) {
+    const int row = cell / r->n;
+    return r->y + 1.5 * r->radius * row;
+}
 
 static void draw_hexagon(cm_scene *scene, double x, double y, double radius, cm_colour colour) {
     double xy[12];

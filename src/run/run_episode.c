@@ -13,7 +13,7 @@
 
 static const char folder_name[] = "episodes", best_name[] = "best.gif";
 
-enum { FRAMES = 50, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
+enum { FRAMES = 25, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
 
 /* A picture that is being made. */
 typedef struct film {

@@ -65,7 +65,7 @@ START_TEST(last_evaluations_and_the_best_one_have_pictures) {
     snprintf(path, sizeof path, "%s/shown/episodes/best.gif", cm_test_folder);
     GifFileType *gif = DGifOpenFileName(path, &error);
     ck_assert_msg(gif && DGifSlurp(gif) == GIF_OK, "%s", path);
-    ck_assert(gif->ImageCount > 2 && gif->ImageCount <= 51);
+    ck_assert(gif->ImageCount > 2 && gif->ImageCount <= 26);
     DGifCloseFile(gif, &error);
 }
 END_TEST
