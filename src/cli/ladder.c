@@ -210,6 +210,7 @@ static cm_status print_text(const report *r, const cm_view *view, const cm_inter
 static cm_status write_pictures(const cm_arguments *arguments, const cm_interval_plot *plot) {
     const char *path = cm_argument(arguments, "--svg"), *png = cm_argument(arguments, "--png");
     char *svg = NULL;
+    if (!path && !png) return CM_OK;
     CM_TRY(cm_interval_plot_svg(plot, &svg));
     cm_status status = path ? cm_picture_write_svg(svg, path) : CM_OK;
     if (status == CM_OK && png) status = cm_picture_write_png(svg, png);
@@ -217,17 +218,14 @@ static cm_status write_pictures(const cm_arguments *arguments, const cm_interval
     return status;
 }
 
+/* A picture that cannot be written takes no rating from the reader. */
 static cm_status conclude(const cm_arguments *arguments, const report *r) {
+    const cm_view view = cm_view_of_stdout(arguments);
     cm_interval_row *rows = NULL;
     cm_interval_plot plot;
     CM_TRY(plot_of(r, &rows, &plot));
-    cm_status status = write_pictures(arguments, &plot);
-    if (status == CM_OK && cm_argument_is_set(arguments, "--json")) {
-        status = print_json(r);
-    } else if (status == CM_OK) {
-        cm_view view = cm_view_of_stdout(arguments);
-        status = print_text(r, &view, &plot);
-    }
+    cm_status status = cm_argument_is_set(arguments, "--json") ? print_json(r) : print_text(r, &view, &plot);
+    if (status == CM_OK) status = write_pictures(arguments, &plot);
     free(rows);
     return status;
 }

@@ -369,6 +369,19 @@ START_TEST(ladder_rates_every_run_below_a_folder) {
 }
 END_TEST
 
+/* Without the program that makes it. */
+START_TEST(a_ladder_whose_picture_fails_has_printed_its_ratings) {
+    char before[4096];
+    snprintf(before, sizeof before, "%s", getenv("PATH"));
+    setenv("PATH", "/nonexistent", 1);
+    cm_program_run(cm_test_folder, "ladder runs/a --include random --games 2 --json --png ladder.png", &result);
+    setenv("PATH", before, 1);
+    ck_assert_int_ne(result.status, 0);
+    ck_assert_msg(strstr(result.err, "rsvg-convert") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.out, "\"elo\": ") != NULL, "%s", result.out);
+}
+END_TEST
+
 START_TEST(ladder_prints_pairs_table_and_plot) {
     expect_ok("ladder runs/a runs/b --include random --games 6");
     ck_assert_ptr_nonnull(strstr(result.out, "runs/a - runs/b: "));
@@ -451,6 +464,7 @@ int main(void) {
     tcase_add_loop_test(tests, wrong_contests_are_one_line, 0, (int)(sizeof wrongs / sizeof *wrongs));
     tcase_add_test(tests, ladder_rates_every_run_below_a_folder);
     tcase_add_test(tests, ladder_prints_pairs_table_and_plot);
+    tcase_add_test(tests, a_ladder_whose_picture_fails_has_printed_its_ratings);
     tcase_add_loop_test(tests, what_an_interrupt_has_left_is_printed, 0, BROKENS);
     tcase_add_test(tests, random_play_of_one_player_is_set_against_the_agent);
     return cm_test_main(suite);
