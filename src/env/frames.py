@@ -59,6 +59,9 @@ class Viewer:
 
     def draw(self, seed, data):
         """A height and a width, and as many pixels; b"" where nothing is drawn."""
+        self.instance = self.instance or Instance(self.make, seed)
+        if not hasattr(self.instance.env, "render"):
+            return b""
         self.go_to(seed, data)
         self.host.doing = "render"
         drawn = pixels_of(self.instance.env.render())

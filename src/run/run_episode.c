@@ -156,6 +156,7 @@ void cm_run_keep_episode(cm_run *run, uint64_t seed, bool is_best) {
     const cm_status status = make(run, &f, seed, is_best);
     close_film(&f);
     if (status == CM_OK || status == CM_ERR_INTERRUPTED) return;
+    if (cm_run_directory_keeps(&run->directory) != CM_OK) return; /* which the iteration says at its end */
     if (!run->is_pictureless) cm_log(CM_WARNING, "%s; there is no picture of this evaluation", cm_error_message());
     run->is_pictureless = true;
 }

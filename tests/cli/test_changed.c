@@ -177,21 +177,35 @@ END_TEST
 
 /* ---- the disk ---- */
 
-/* Trains with files of at most so many bytes, as on a full disk. */
-static void expect_refused_by_the_disk(const char *arguments, int bytes, const char *error) {
+/* Trains with files of at most so many bytes, as on a full disk; what stderr says of it. */
+static const char *train_on_a_full_disk(const char *arguments, int bytes) {
     static char text[4096];
     char command[1024];
     snprintf(command, sizeof command, "cd %s && bash -c 'ulimit -f %d; exec %s %s' 2>err.txt", cm_test_folder,
              bytes / 1024, CM_TEST_PROGRAM, arguments);
     ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    cm_program_expect_line(text, error);
+    return text;
 }
+
+static void expect_refused_by_the_disk(const char *arguments, int bytes, const char *error) {
+    cm_program_expect_line(train_on_a_full_disk(arguments, bytes), error);
+}
+
+START_TEST(a_disk_that_is_full_for_events_is_a_warning) {
+    const char *text = train_on_a_full_disk("train --quiet --run full" SMALL " --set schedule=constant", 32768);
+    const char *warning = strstr(
+        text, "No space left on device; make space there, or take another place; the run goes on, without events");
+    ck_assert_msg(warning != NULL, "%s", text);
+    ck_assert_ptr_nonnull(strstr(warning, "begin again with --resume full"));
+}
+END_TEST
 
 START_TEST(a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what) {
     char whole[64], own[64];
     expect_ok("train --quiet --run whole" SMALL " --set schedule=constant");
-    expect_refused_by_the_disk("train --quiet --run filled" SMALL " --set schedule=constant", 32768,
+    expect_refused_by_the_disk("train --quiet --run filled" SMALL " --set schedule=constant --set tensorboard=false",
+                               32768,
                                "; when that is mended begin again with --resume filled, which has no checkpoint yet");
     expect_ok("train --quiet --resume filled --env-steps 768");
     expect_refused_by_the_disk("train --quiet --resume filled --env-steps 1024", 32768,
@@ -231,6 +245,7 @@ int main(void) {
     tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
     tcase_add_test(tests, what_is_fixed_for_a_run_and_was_edited_is_named_by_every_reader);
     tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
+    tcase_add_test(tests, a_disk_that_is_full_for_events_is_a_warning);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     tcase_add_test(tests, doctor_on_a_full_disk_says_so_and_leaves_no_folder);
     tcase_add_test(tests, what_is_done_again_after_a_kill_is_said);
