@@ -482,11 +482,14 @@ cm_status cm_vector_env_step_next(cm_vector_env *vector, int first, int count, c
 
 /* ---- checkpoints ---- */
 
+/* Options that rows have got since are compared as keys of the run, so older checkpoints still fit. */
+enum { SAVED_OPTIONS = 14 };
+
 typedef struct saved_header {
     char magic[8];
     char name[32];
     uint64_t seed, first_instance, instances, data_bytes;
-    double options[CM_ENV_OPTION_COUNT];
+    double options[SAVED_OPTIONS];
 } saved_header;
 
 static saved_header header_of(const cm_vector_env *vector) {
@@ -496,7 +499,7 @@ static saved_header header_of(const cm_vector_env *vector) {
     memcpy(header.name, vector->env.spec.name, sizeof header.name);
     header.seed = vector->seed, header.first_instance = vector->first_instance;
     header.instances = (uint64_t)vector->instances, header.data_bytes = vector->data_bytes;
-    for (int i = 0; i < CM_ENV_OPTION_COUNT; i++) header.options[i] = cm_env_params_get(&vector->env.params, i);
+    for (int i = 0; i < SAVED_OPTIONS; i++) header.options[i] = cm_env_params_get(&vector->env.params, i);
     return header;
 }
 
