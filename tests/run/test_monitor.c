@@ -96,21 +96,14 @@ START_TEST(a_run_that_goes_on_drops_the_episodes_behind_its_checkpoint) {
 }
 END_TEST
 
-static void limit_files(rlim_t bytes) {
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(episodes_that_find_no_space_are_counted_and_the_header_stands_in_front_of_those_that_do) {
     static const cm_episode episodes[] = {{1.0, 1}, {2.0, 2}, {0.0, 0}, {3.0, 3}};
     ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    limit_files(10);
+    cm_test_limit_files(10);
     open_at(0.0);
     cm_monitor_write(&monitor, episodes, 4, 1.0);
     ck_assert_int_eq(monitor.lost, 3);
-    limit_files(RLIM_INFINITY);
+    cm_test_limit_files(RLIM_INFINITY);
     cm_monitor_write(&monitor, episodes, 2, 2.0);
     ck_assert_int_eq(monitor.lost, 0);
     ck_assert_str_eq(rows(), "1.0,1,2.0\n2.0,2,2.0\n");

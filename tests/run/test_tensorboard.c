@@ -228,21 +228,14 @@ START_TEST(links_are_not_followed_and_another_name_is_not_cut) {
 }
 END_TEST
 
-static void limit_files(rlim_t bytes) {
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(events_that_find_no_space_are_counted_and_leave_whole_files) {
     put_rows(1, 2);
     cm_metrics row = cm_metrics_empty();
     ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    limit_files((rlim_t)board.file.records.bytes + 10);
+    cm_test_limit_files((rlim_t)board.file.records.bytes + 10);
     for (int i = 0; i < 3; i++) cm_tensorboard_put_row(&board, &row, 1, 1.0);
     ck_assert_int_eq(board.lost, 3);
-    limit_files(RLIM_INFINITY);
+    cm_test_limit_files(RLIM_INFINITY);
     board.lost = 0;
     put_rows(3, 3);
     expect_rows(1, 3);

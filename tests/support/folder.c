@@ -42,3 +42,10 @@ void cm_test_file_make(char path[CM_TEST_PATH]) {
     ck_assert_int_ge(file, 0);
     close(file);
 }
+
+void cm_test_limit_files(rlim_t bytes) {
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
