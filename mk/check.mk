@@ -83,7 +83,7 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
 	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
-	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
+	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_job_ends distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
 
 # oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
 # without the longest of other backends' arithmetic.

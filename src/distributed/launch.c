@@ -277,7 +277,7 @@ static void forward(const cm_launch *launch, pid_t job) {
 typedef struct job {
     const cm_launch *launch;
     cm_scratch scratch;
-    pid_t process;
+    pid_t command, process; /* ours, and the launcher's */
     reader errors;
     relay output;
     int from;     /* its stderr; -1: closed */
@@ -287,14 +287,15 @@ typedef struct job {
 } job;
 
 /* Its terminal is ours: its group is one of its own, so that ctrl-C and ctrl-Z come to us alone, and it reads nothing.
- */
+ * If this command is killed, it is too: by SIGTERM, it can wait for ever for ranks that it has not started yet. */
 static void become(char *const *command, const job *j, int out, int err, const caller *before) {
     cm_scratch_tell(&j->scratch);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     sigaction(SIGPIPE, &before->pipe, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != j->command) _exit(126); /* killed already */
     setpgid(0, 0);
     cm_terminal_lend(j->output.to);
     if (!freopen("/dev/null", "r", stdin)) _exit(126);
@@ -372,6 +373,7 @@ static void say_early(const job *j, int *status) {
 
 /* Runs the launcher with its outputs in these pipes, whose ends are closed. */
 static void run_job(job *j, char *const *command, const caller *before, int out[2], int err[2]) {
+    j->command = getpid();
     j->process = fork();
     if (j->process == 0) {
         close(out[0]);

@@ -1,16 +1,12 @@
 /* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
 #include <check.h>
-#include <dirent.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/cpu.h"
 #include "core/file.h"
 #include "distributed/launch.h"
@@ -264,202 +260,6 @@ START_TEST(an_evaluation_by_ranks_is_that_of_one_process) {
 }
 END_TEST
 
-/* Starts a long run of two ranks and waits until its first iterations are there. */
-static pid_t start_long(void) {
-    char text[4096] = "";
-    pid_t job = cm_program_start_job(cm_test_folder,
-                                     SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
-                                           "long --set log_interval=0");
-    for (int i = 0; i < 600 && !strstr(text, "\"iteration\": 2,"); i++) {
-        usleep(100000);
-        cm_program_file(cm_test_folder, "long/metrics.jsonl", text, sizeof text);
-    }
-    ck_assert_msg(strstr(text, "\"iteration\": 2,") != NULL, "it did not begin");
-    return job;
-}
-
-START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
-    char text[4096];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
-    ck_assert_int_gt(rank, 0);
-    double start = cm_clock_seconds();
-    kill(rank, SIGKILL);
-    ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
-    ck_assert_double_lt(cm_clock_seconds() - start, 30.0);
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    cm_program_expect_line(text, "cumind: rank 1 on ");
-    cm_program_expect_line(text, " was ended by signal 9 (Killed)");
-}
-END_TEST
-
-START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
-    char text[65536];
-    if (!cm_program_has_mpi()) return;
-    static const int signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
-    pid_t job = start_long();
-    kill(job, signals[_i]);
-    ck_assert_int_eq(cm_program_wait(job), 0);
-    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "asked to stop after ") &&
-                      strstr(text, "train --resume long --num-devices 2 --oversubscribe\n"),
-                  "%s", text);
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    ck_assert_str_eq(text, "");
-    cm_program_run(cm_test_folder, "eval --run long --episodes 2 --json", &output);
-    ck_assert_msg(output.status == 0, "%s", output.err);
-}
-END_TEST
-
-/* Starts a run where a program of the shell stands in place of mpirun, and waits until that has begun. */
-static pid_t start_with(const char *mpirun) {
-    char script[128], path[PATH_MAX], *before = strdup(getenv("PATH"));
-    snprintf(script, sizeof script, "#!/bin/sh\n%s\n", mpirun);
-    snprintf(path, sizeof path, "%s/mpirun", cm_test_folder);
-    ck_assert_int_eq(cm_file_write(path, script, strlen(script)), CM_OK);
-    ck_assert_int_eq(chmod(path, 0755), 0);
-    snprintf(path, sizeof path, "%s:%s", cm_test_folder, before);
-    ck_assert_int_eq(setenv("PATH", path, 1), 0);
-    pid_t job = cm_program_start(cm_test_folder, SMALL "--num-devices 2 --run early");
-    ck_assert_int_eq(setenv("PATH", before, 1), 0);
-    free(before);
-    snprintf(path, sizeof path, "%s/begun", cm_test_folder);
-    for (int i = 0; i < 10000 && access(path, F_OK) != 0; i++) usleep(1000);
-    return job;
-}
-
-/* It is still to find its feet. */
-START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    char text[4096];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_with(": > begun\nexec sleep 20");
-    kill(job, signals[_i]);
-    ck_assert_int_eq(cm_program_wait(job), 128 + signals[_i]);
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    const char *line = strstr(text, "cumind: asked to stop before the ranks had begun: nothing has changed\n");
-    ck_assert_msg(line && (signals[_i] == SIGINT || line == text), "%s", text);
-}
-END_TEST
-
-/* What they have printed is no lie. */
-START_TEST(a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun) {
-    char text[4096];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_with("echo final\n: > begun\nexec sleep 20");
-    kill(job, SIGTERM);
-    ck_assert_int_eq(cm_program_wait(job), 128 + SIGTERM);
-    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_str_eq(text, "final\n");
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    ck_assert_str_eq(text, "");
-}
-END_TEST
-
-/* It takes no notice of signals, and what it has started keeps its outputs open. */
-START_TEST(a_launcher_that_does_not_answer_is_killed) {
-    char text[4096];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_with("trap '' TERM USR1\n: > begun\nsleep 20 &\nsleep 20");
-    kill(job, SIGTERM);
-    if (_i) {
-        usleep(300000); /* sooner would be the same wish */
-        kill(job, SIGTERM);
-    }
-    ck_assert_int_eq(cm_program_wait(job), 128 + SIGTERM);
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    ck_assert_str_eq(text, "cumind: mpirun does not answer: it and its ranks were killed\n");
-}
-END_TEST
-
-static pid_t parent_of(pid_t process) {
-    char path[64], text[1024];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d", (int)process);
-    cm_program_file(path, "stat", text, sizeof text);
-    ck_assert_int_eq(sscanf(strrchr(text, ')'), ") %*c %d", &parent), 1);
-    return parent;
-}
-
-/* The value of a variable of a process, "" if it has none; at most 255 bytes. */
-static void variable_of(pid_t process, const char *name, char value[256]) {
-    static char text[1 << 16];
-    char path[64], start[64];
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) fclose(file);
-    text[size] = '\0';
-    value[0] = '\0';
-    const size_t length = (size_t)snprintf(start, sizeof start, "%s=", name);
-    for (const char *at = text; at < text + size; at += strlen(at) + 1)
-        if (strncmp(at, start, length) == 0) snprintf(value, 256, "%s", at + length);
-}
-
-static int count_in(const char *folder) {
-    int count = 0;
-    DIR *all = opendir(folder);
-    for (const struct dirent *entry; all && (entry = readdir(all));) count += entry->d_name[0] != '.';
-    if (all) closedir(all);
-    return count;
-}
-
-/* What it and they share is no more, either: segments of memory, and its files. */
-START_TEST(ranks_end_with_a_launcher_that_is_killed) {
-    char text[4096], shared[2][256];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
-    ck_assert_int_gt(rank, 0);
-    variable_of(rank, "OMPI_MCA_btl_vader_backing_directory", shared[0]);
-    variable_of(rank, "OMPI_MCA_orte_tmpdir_base", shared[1]);
-    for (int i = 0; i < 2; i++) ck_assert_msg(count_in(shared[i]) > 0, "\"%s\" is empty", shared[i]);
-    kill(parent_of(rank), SIGKILL);
-    ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
-    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
-    ck_assert_str_eq(text, "cumind: mpirun was ended by signal 9 (Killed), and the ranks with it\n");
-    for (int i = 0; i < 1000 && kill(rank, 0) == 0; i++) usleep(10000);
-    ck_assert_int_ne(kill(rank, 0), 0);
-    for (int i = 0; i < 2; i++) ck_assert_int_ne(access(shared[i], F_OK), 0);
-}
-END_TEST
-
-static void await_state(pid_t process, bool is_stopped) {
-    char path[64], text[1024] = "";
-    snprintf(path, sizeof path, "/proc/%d", (int)process);
-    for (int i = 0; i < 2000; i++, usleep(10000)) {
-        cm_program_file(path, "stat", text, sizeof text);
-        if ((strstr(text, ") T ") != NULL) == is_stopped) return;
-    }
-    ck_abort_msg("%s", text);
-}
-
-/* As ctrl-Z in a shell, and `fg`. */
-START_TEST(a_stopped_job_of_ranks_works_no_more_until_it_goes_on) {
-    int state;
-    if (!cm_program_has_mpi()) return;
-    const pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
-    ck_assert_int_eq(kill(job, SIGTSTP), 0);
-    ck_assert_int_eq(waitpid(job, &state, WUNTRACED), job);
-    ck_assert(WIFSTOPPED(state));
-    await_state(rank, true);
-    ck_assert_int_eq(kill(job, SIGCONT), 0);
-    await_state(rank, false);
-    kill(job, SIGINT);
-    ck_assert_int_eq(cm_program_wait(job), 0);
-}
-END_TEST
-
-START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
-    char text[65536];
-    if (!cm_program_has_mpi()) return;
-    pid_t job = start_long();
-    kill(cm_program_find_rank(job, 1), SIGTERM);
-    ck_assert_int_eq(cm_program_wait(job), 0);
-    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "asked to stop after "), "%s", text);
-}
-END_TEST
-
 START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
     static const struct {
         const char *arguments, *says;
@@ -599,14 +399,6 @@ int main(void) {
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
     tcase_add_test(tc, ranks_choose_the_same_defaults_for_a_task);
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
-    tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
-    tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
-    tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
-    tcase_add_test(tc, a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun);
-    tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
-    tcase_add_test(tc, ranks_end_with_a_launcher_that_is_killed);
-    tcase_add_test(tc, a_stopped_job_of_ranks_works_no_more_until_it_goes_on);
-    tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
     tcase_add_test(tc, ranks_that_were_told_different_things_are_refused);
