@@ -237,7 +237,7 @@ static cm_status run_priorities(const cm_json *root, case_data *data, cm_case_re
     double total = cm_priority_masses(in[PRIORITY].data, n, alpha, mass);
     for (size_t i = 0; i < n; i++) probability[i] = (float)(mass[i] / total);
     for (size_t i = 0; i < rows; i++) drawn[i] = mass[(size_t)in[SAMPLE].data[i]] / total;
-    cm_priority_weights(rows, drawn, (double)n, beta, weight);
+    cm_priority_weights(rows, drawn, (double)n, beta, 0.0, weight);
     for (size_t i = 0; i < values; i++)
         initial[i] = cm_priority_error((double)in[ROOT_VALUE].data[i], (double)in[VALUE_TARGET].data[i], epsilon);
     CM_TRY(cm_case_check(report, probability, n, "probability"));

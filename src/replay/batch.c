@@ -131,7 +131,8 @@ static void weigh(const cm_replay *replay, double beta, cm_batch *batch) {
         batch->number[row] = cm_sum_tree_weight(&replay->tree, batch->slot[row]) / total;
     }
     if (!even)
-        cm_priority_weights((size_t)batch->config.rows, batch->number, (double)replay->positions, beta, batch->weights);
+        cm_priority_weights((size_t)batch->config.rows, batch->number, (double)replay->positions, beta,
+                            replay->config.weight_min, batch->weights);
 }
 
 static void draw_symmetries(const cm_replay *replay, cm_batch *batch) {

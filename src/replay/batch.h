@@ -47,7 +47,7 @@ typedef struct cm_batch {
     float *reward_mask;            /* [B, K]                                                   */
     float *policy_mask;            /* [B, K+1]                                                 */
     float *consistency_mask;       /* [B, K]                                                   */
-    float *weights;                /* [B]              importance weights, the largest is 1    */
+    float *weights;                /* [B]              importance weights, weight_min .. 1     */
     uint8_t *legal;                /* [B, K+1, P]      1 where legal                           */
     float *target_observations;    /* [B, K, O]        o_{t+1} .. o_{t+K}, or NULL             */
     float *value_partial;          /* [B, K+1]                                                 */
@@ -77,7 +77,8 @@ uint64_t cm_batch_bytes(const cm_batch *batch); /* of its block */
 
 /* Draws the batch of update number `update` from what the last commit showed. The result depends on (seed, first_row,
  * update), beta and that content alone. Uniform: without replacement if there are at least B positions. By priority:
- * with replacement, and weights (N P)^-beta / their largest. Errors: CM_ERR_STATE if there is nothing to draw. */
+ * with replacement, and weights max((N P)^-beta / their largest, weight_min). Errors: CM_ERR_STATE if there is nothing
+ * to draw. */
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) CM_MUST_USE;
 
 /* target_policy of a position, row (K+1) + k, from weights[P] that a new search gives it (as in cm_replay_step), which

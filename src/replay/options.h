@@ -23,6 +23,7 @@ typedef struct cm_replay_options {
     int64_t min_memory_steps; /* steps before the first update */
     bool prioritized;
     double per_beta_final; /* per_beta goes to it linearly over the run */
+    double per_weight_min; /* importance weights are at least this, 0 .. 1 */
     int prefetch_depth;    /* batches prepared ahead; 0: none, the batch is made when it is needed */
     int prefetch_threads;  /* that prepare them, each a batch; 0: one, for a GPU up to four */
     bool symmetries;       /* a random symmetry of the board for every sample */

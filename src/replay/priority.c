@@ -20,9 +20,10 @@ double cm_priority_masses(const float *priority, size_t n, double alpha, double 
     return (double)n;
 }
 
-void cm_priority_weights(size_t n, const double *probability, double positions, double beta, float *weight) {
+void cm_priority_weights(size_t n, const double *probability, double positions, double beta, double least,
+                         float *weight) {
     /* The largest weight belongs to the smallest probability, so the ratio needs no pass over the weights. */
     double smallest = HUGE_VAL;
     for (size_t i = 0; i < n; i++) smallest = fmin(smallest, positions * probability[i]);
-    for (size_t i = 0; i < n; i++) weight[i] = (float)pow(positions * probability[i] / smallest, -beta);
+    for (size_t i = 0; i < n; i++) weight[i] = (float)fmax(pow(positions * probability[i] / smallest, -beta), least);
 }

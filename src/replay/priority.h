@@ -30,8 +30,10 @@ float cm_priority_largest(const float *priority, size_t n);
  * every mass is 1: drawing becomes uniform. */
 double cm_priority_masses(const float *priority, size_t n, double alpha, double *mass);
 
-/* weight[n] from probability[n] of the rows of a batch drawn from `positions` positions; the largest becomes 1. */
-void cm_priority_weights(size_t n, const double *probability, double positions, double beta, float *weight);
+/* weight[n] from probability[n] of the rows of a batch drawn from `positions` positions; the largest becomes 1, and
+ * what is below `least` (0 .. 1) then becomes that (EfficientZero V2). */
+void cm_priority_weights(size_t n, const double *probability, double positions, double beta, double least,
+                         float *weight);
 
 #ifdef __cplusplus
 }

@@ -49,11 +49,12 @@ typedef struct cm_replay_config {
     int segment_steps;    /* longest segment stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
     int commit_steps;     /* most steps of one environment between two commits, 1 .. 1 Mi                    */
     /* what is drawn */
-    bool sample_open; /* steps of open episodes may be drawn, see above */
-    bool prioritized; /* by priority; else uniformly         */
-    bool new_is_max;  /* a new position gets the largest priority; else |search value - n-step return| + epsilon */
-    double alpha;     /* 0 .. 16: P ~ priority^alpha         */
-    double epsilon;   /* >= 0, added to |error|              */
+    bool sample_open;  /* steps of open episodes may be drawn, see above */
+    bool prioritized;  /* by priority; else uniformly         */
+    bool new_is_max;   /* a new position gets the largest priority; else |search value - n-step return| + epsilon */
+    double alpha;      /* 0 .. 16: P ~ priority^alpha         */
+    double epsilon;    /* >= 0, added to |error|              */
+    double weight_min; /* 0 .. 1: the least importance weight */
     cm_target_rule targets;
     /* Symmetries, one drawn per sample; 0 or 1: none. Copied. Row s, element e of a transformed observation is element
      * symmetry_elements[s, e] of the stored one; its action a stands for the stored action symmetry_actions[s, a]. */

@@ -40,6 +40,8 @@ static cm_status check_config(const cm_replay_config *c) {
         return cm_fail(CM_ERR_INPUT, "replay: observation_unit is %g, must be >= 0", (double)c->observation_unit);
     if (!(c->alpha >= 0.0 && c->alpha <= 16.0))
         return cm_fail(CM_ERR_INPUT, "replay: alpha is %g, must be in 0 .. 16", c->alpha);
+    if (!(c->weight_min >= 0.0 && c->weight_min <= 1.0))
+        return cm_fail(CM_ERR_INPUT, "replay: weight_min is %g, must be in 0 .. 1", c->weight_min);
     if (!(c->epsilon >= 0.0 && isfinite(c->epsilon)))
         return cm_fail(CM_ERR_INPUT, "replay: epsilon is %g, must be >= 0", c->epsilon);
     if (c->symmetries > 1 && (!c->symmetry_elements || !c->symmetry_actions))

@@ -68,6 +68,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .prioritized = o->prioritized,
         .alpha = o->per_alpha,
         .epsilon = o->per_epsilon,
+        .weight_min = o->per_weight_min,
         .targets = {.unroll = o->num_unroll_steps,
                     .td_steps = o->td_steps,
                     .discount = o->discount,

@@ -116,6 +116,25 @@ START_TEST(priorities_are_drawn_with_their_probabilities_and_weighed_as_the_vect
 }
 END_TEST
 
+START_TEST(weights_are_raised_to_the_least_and_draws_stay_the_same) {
+    cm_replay_config config = make_config();
+    config.weight_min = 0.3;
+    cm_replay *replay = make_replay(config, 4);
+    set_priorities(replay, 4, (const float[]){1.0f, 0.5f, 2.0f, 0.1f});
+    int count[4];
+    float weight[4];
+    count_draws(replay, 1.0, 4, count, weight);
+    const double probability[4] = {.291829, .192536, .442331, .073304};
+    expect_frequencies(count, 4, probability);
+    const double want[4] = {.3, .073304 / .192536, .3, 1}; /* the ratios of the others are .2512 and .1657 */
+    for (int t = 0; t < 4; t++) ck_assert_double_eq_tol((double)weight[t], want[t], 1e-5);
+    cm_replay_destroy(replay);
+    config.weight_min = 1.5;
+    ck_assert_int_eq(cm_replay_create(&config, &replay), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "weight_min"));
+}
+END_TEST
+
 static void expect_uniform(cm_replay *replay) {
     int count[5];
     float weight[5];
@@ -405,6 +424,7 @@ int main(void) {
     TCase *tests = tcase_create("priorities");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, priorities_are_drawn_with_their_probabilities_and_weighed_as_the_vector_says);
+    tcase_add_test(tests, weights_are_raised_to_the_least_and_draws_stay_the_same);
     tcase_add_test(tests, all_zero_priorities_and_alpha_0_and_no_priorities_draw_uniformly);
     tcase_add_test(tests, zero_among_others_is_never_drawn_and_nan_stands_for_the_largest);
     tcase_add_test(tests, new_priority_is_the_error_of_the_search_value);
