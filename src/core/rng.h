@@ -24,12 +24,13 @@ typedef enum cm_purpose {
     CM_RNG_NOISE,      /* root noise (Dirichlet, Gumbel); instance = environment */
     CM_RNG_ACTION,     /* action sampling; instance = environment                */
     CM_RNG_SAMPLE,     /* replay sampling; instance = rank-independent row       */
-    CM_RNG_AUGMENT,    /* symmetries and shifts; instance = batch row            */
+    CM_RNG_AUGMENT,    /* symmetries; instance = batch row                       */
     CM_RNG_ABSORB,     /* actions past the end of an episode                     */
     CM_RNG_EVALUATE,   /* evaluation                                             */
     CM_RNG_EXPLORE,    /* uniform moves in place of the search's                 */
     CM_RNG_TEST,       /* tests and benchmarks                                   */
-    CM_RNG_REANALYSE   /* root noise of searches made again; instance = batch row */
+    CM_RNG_REANALYSE,  /* root noise of searches made again; instance = batch row */
+    CM_RNG_PICTURE     /* shifts and intensities of pictures; instance = batch row */
 } cm_purpose;
 
 typedef struct cm_key {

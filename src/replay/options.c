@@ -54,6 +54,12 @@ const cm_option cm_replay_option_rows[] = {
               .flags = CM_OPTION_RESUME),
     CM_OPTION(BOOL, symmetries, "Memory", "true", 0, 0,
               "Show every sample in a random symmetry of the board, where the environment has any."),
+    CM_OPTION(INT, augmentation_shift, "Memory", "0", 0, 64,
+              "Learning sees every picture shifted by random offsets of so many pixels at most, its borders repeated "
+              "(EfficientZero: 4); what states are compared with is shifted by other ones. 0: none.",
+              .usual = {0, 8}),
+    CM_OPTION(DOUBLE, augmentation_intensity, "Memory", "0", 0, 0.5,
+              "And multiplied by 1 + this times a normal number within -2 .. 2 (EfficientZero: 0.05); 0: not at all."),
     CM_OPTION(DOUBLE, policy_smoothing, "Memory", "0", 0, 1, "Share of the uniform distribution in policy targets.",
               .usual = {0, 0.5}),
     CM_OPTION(INT64, td_interval, "Memory", "0", 0, MAX_INT,

@@ -22,11 +22,13 @@ typedef struct cm_replay_options {
     int64_t memory_bytes;     /* bytes over all ranks, 0: what the other limits need */
     int64_t min_memory_steps; /* steps before the first update */
     bool prioritized;
-    double per_beta_final; /* per_beta goes to it linearly over the run */
-    double per_weight_min; /* importance weights are at least this, 0 .. 1 */
-    int prefetch_depth;    /* batches prepared ahead; 0: none, the batch is made when it is needed */
-    int prefetch_threads;  /* that prepare them, each a batch; 0: one, for a GPU up to four */
-    bool symmetries;       /* a random symmetry of the board for every sample */
+    double per_beta_final;         /* per_beta goes to it linearly over the run */
+    double per_weight_min;         /* importance weights are at least this, 0 .. 1 */
+    int prefetch_depth;            /* batches prepared ahead; 0: none, the batch is made when it is needed */
+    int prefetch_threads;          /* that prepare them, each a batch; 0: one, for a GPU up to four */
+    bool symmetries;               /* a random symmetry of the board for every sample */
+    int augmentation_shift;        /* pixels that pictures are shifted by at most (augment.h) */
+    double augmentation_intensity; /* of their random brightness, 0 .. 0.5 */
     double policy_smoothing;
     int64_t td_interval; /* n shrinks by one per so many steps of age, 0: never */
 } cm_replay_options;

@@ -185,6 +185,13 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
     return config.ratio > 0.0 ? cm_reanalyser_create(&config, out) : CM_OK;
 }
 
+static void set_augmentation(cm_run_learner *l, const cm_session *s) {
+    const cm_replay_options *o = &s->configuration.replay;
+    const int *shape = s->env.spec.shape; /* of a picture, where there is any augmentation (session_rules.def) */
+    l->augments = o->augmentation_shift > 0 || o->augmentation_intensity > 0.0;
+    l->augmentation = (cm_augmentation){shape[0], shape[1], shape[2], o->augmentation_shift, o->augmentation_intensity};
+}
+
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     cm_trainer_config config = cm_run_trainer_config(s, pool);
     config.stop = l->stop;
@@ -225,6 +232,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;
     l->env = &session->env;
+    set_augmentation(l, session);
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK)

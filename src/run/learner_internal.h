@@ -3,6 +3,7 @@
 #ifndef CM_RUN_LEARNER_INTERNAL_H
 #define CM_RUN_LEARNER_INTERNAL_H
 
+#include "replay/augment.h"
 #include "run/learner.h"
 
 struct cm_run_learner {
@@ -13,6 +14,8 @@ struct cm_run_learner {
     cm_prefetch *prefetch;     /* owned */
     cm_trainer *trainer;       /* owned */
     cm_reanalyser *reanalyser; /* owned; NULL: policies are those that were played */
+    cm_augmentation augmentation;
+    bool augments; /* it does something */
     int rows, unroll, observation_size;
     int32_t
         *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
@@ -24,8 +27,8 @@ struct cm_run_learner {
     bool warned;       /* that the memory is full and too small for the first update */
 };
 
-/* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed and on its way to the
- * trainer's slot. */
+/* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed, augmented and on its
+ * way to the trainer's slot. */
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
 
 #endif

@@ -50,6 +50,7 @@ cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
     const cm_run_learner *l = context;
     if (l->reanalyser) CM_TRY(cm_reanalyser_run(l->reanalyser, batch));
     if (l->codes) find_codes(l, batch, codes_of(l, slot));
+    if (l->augments) cm_batch_augment(&l->augmentation, batch);
     const cm_train_batch view = view_of(l, slot, batch);
     return cm_trainer_stage(l->trainer, slot, &view);
 }

@@ -318,6 +318,8 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"policy=stochastic_muzero", "family=cumind",
          "policy stochastic_muzero needs a network of family mlp or resnet"},
         {"policy=stochastic_muzero", "num_unroll_steps=0", "learns what chance does by unrolling"},
+        {"policy=stochastic_muzero", "augmentation_shift=4", "two pictures, which would be shifted apart"},
+        {"policy=stochastic_muzero", "augmentation_intensity=0.1", "two pictures, which must be equally bright"},
         {"policy=alphazero", "num_unroll_steps=3", "policy alphazero has no dynamics to unroll"},
         {"policy=alphazero", "consistency_weight=2", "policy alphazero predicts no states to compare"},
         {"policy=alphazero", "reanalyse_ratio=0.5", "which the memory does not keep"},

@@ -1,6 +1,7 @@
 /* What a session opens on this machine. */
 #include <check.h>
 #include <sched.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "run/session.h"
@@ -78,6 +79,22 @@ START_TEST(a_search_begins_no_prefix_that_training_never_began) {
 }
 END_TEST
 
+START_TEST(vectors_are_not_augmented) {
+    static const char *const keys[] = {"augmentation_shift=1", "augmentation_intensity=0.1"};
+    for (int i = 0; i < 2; i++) {
+        const char *const settings[] = {"threads=1", "env_name=CartPole-v1", keys[i]};
+        cm_configuration configuration;
+        cm_config *config;
+        cm_session *session;
+        ck_assert_int_eq(cm_configuration_load(NULL, settings, 3, &configuration, &config), CM_OK);
+        ck_assert_int_eq(cm_session_open(&configuration, NULL, &session), CM_ERR_INPUT);
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "Memory.augmentation_"));
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "CartPole-v1"));
+        cm_config_destroy(config);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("session");
     TCase *tc = tcase_create("session");
@@ -85,6 +102,7 @@ int main(void) {
     tcase_add_test(tc, threads_that_find_no_processor_are_warned_of_and_made);
     tcase_add_test(tc, a_session_says_it_once);
     tcase_add_test(tc, a_search_begins_no_prefix_that_training_never_began);
+    tcase_add_test(tc, vectors_are_not_augmented);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

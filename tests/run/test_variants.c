@@ -19,11 +19,12 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
 }
 
-enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, VARIANTS, WHOLE = VARIANTS, QUARTERS, ALL, SETTINGS = 4 };
+enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, AUGMENTED, VARIANTS, WHOLE = VARIANTS, QUARTERS, ALL, SETTINGS = 4 };
 static const char *const variants[ALL][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
     [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
+    [AUGMENTED] = {"env_name=catch", "augmentation_shift=2", "augmentation_intensity=0.05", "td_steps=5"},
     [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
     [QUARTERS] = {"batch_size=16", "gradient_accumulation=4", "td_steps=5", "updates_per_iteration=8"},
 };
@@ -61,6 +62,20 @@ START_TEST(threads_and_a_break_change_no_bit) {
     train(_i, "broken", true, with_two, &broken);
     ck_assert_str_eq(one.hash, two.hash);
     ck_assert_str_eq(one.hash, broken.hash);
+}
+END_TEST
+
+START_TEST(shifts_and_intensities_reach_what_is_learnt) {
+    cm_run_result both, bright, shifted;
+    const char *const all[2] = {"threads=2", "env_steps=1024"};
+    const char *const without_shift[2] = {"augmentation_shift=0", "env_steps=1024"};
+    const char *const without_intensity[2] = {"augmentation_intensity=0", "env_steps=1024"};
+    train(AUGMENTED, "both", false, all, &both);
+    train(AUGMENTED, "bright", false, without_shift, &bright);
+    train(AUGMENTED, "shifted", false, without_intensity, &shifted);
+    ck_assert_str_ne(both.hash, bright.hash);
+    ck_assert_str_ne(both.hash, shifted.hash);
+    ck_assert_str_ne(bright.hash, shifted.hash);
 }
 END_TEST
 
@@ -115,6 +130,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, threads_and_a_break_change_no_bit, 0, VARIANTS);
+    tcase_add_test(tests, shifts_and_intensities_reach_what_is_learnt);
     tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
     tcase_add_test(tests, four_accumulated_batches_have_the_metrics_of_one_of_four_times_the_size);
     suite_add_tcase(suite, tests);
