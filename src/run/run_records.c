@@ -131,8 +131,7 @@ void cm_run_write_row(cm_run *run) {
 static cm_status write_histograms(cm_run *run) {
     cm_trainer *trainer = cm_run_trainer(run);
     const cm_param_table *table = cm_network_parameters(run->session->network);
-    const double scaled = cm_trainer_loss_scaling(trainer).scale;
-    const float back = scaled > 0.0 ? (float)(1.0 / scaled) : 1.0f;
+    const float back = (float)(1.0 / cm_trainer_gradient_scale(trainer));
     const int64_t step = step_of(run);
     CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
     const float *weights = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE),

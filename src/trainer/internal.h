@@ -89,6 +89,7 @@ struct cm_trainer {
     /* mutable */
     int64_t updates;
     cm_loss_scaling scaled; /* after the last update that is finished */
+    double carried;         /* scale of its gradients; 0: there was none, or without loss scaling */
     int waiting;            /* batches accumulated since the last step */
     int launched_count;
     cm_in_flight *launched[CM_TRAINER_LAUNCHED]; /* the oldest first, whose step has been launched, too */

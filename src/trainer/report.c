@@ -170,7 +170,8 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     report->clipped = share_of(value), report->clipped_rewards = share_of(reward);
     report->value_reach = value.reach, report->reward_reach = reward.reach;
     report->reduce_seconds = flight->reduce_seconds, report->exposed_seconds = flight->exposed_seconds;
-    report->loss_scale = t->scaled.scale > 0.0 ? t->scaled.scale : 1.0;
+    t->carried = t->scaled.scale;
+    report->loss_scale = cm_trainer_gradient_scale(t);
     CM_TRY(check_losses(t, report));
     if (!flight->has_step) return CM_OK;
     report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);

@@ -14,6 +14,8 @@ cm_status cm_scaling_create(cm_trainer *t) {
 
 cm_loss_scaling cm_trainer_loss_scaling(const cm_trainer *trainer) { return trainer->scaled; }
 
+double cm_trainer_gradient_scale(const cm_trainer *trainer) { return trainer->carried > 0.0 ? trainer->carried : 1.0; }
+
 cm_status cm_trainer_set_loss_scaling(cm_trainer *trainer, const cm_loss_scaling *state) {
     float *number = trainer->scaling.host;
     const double scale = state->scale;

@@ -181,6 +181,8 @@ float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_state(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or momentum), 1 second (NULL for sgd) */
 const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping, times its scale */
+/* That scale, 1 without loss scaling; cm_trainer_loss_scaling has that of the next update, which may be another. */
+double cm_trainer_gradient_scale(const cm_trainer *trainer);
 cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
 
 /* Where they lie on the device: to be copied within it, between updates. */

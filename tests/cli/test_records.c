@@ -107,6 +107,47 @@ START_TEST(every_number_of_metrics_stands_at_its_step_and_every_episode_in_the_m
 }
 END_TEST
 
+/* The norm of the gradient that the histograms of a step have: of all arrays, by their sums of squares. */
+static double norm_of_histograms(int64_t step) {
+    double squares = 0.0;
+    for (int i = 0; i < events.count; i++) {
+        cm_part_field summary, value, tag, content, sum;
+        if (cm_event_step(events.event[i]) != step || !cm_part_find(events.event[i], 5, &summary)) continue;
+        if (!cm_part_find(summary.bytes, 1, &value) || !cm_part_find(value.bytes, 5, &content)) continue;
+        ck_assert(cm_part_find(value.bytes, 1, &tag));
+        if (memcmp(tag.bytes.at, "gradients/", 10) == 0 && cm_part_find(content.bytes, 5, &sum)) squares += sum.real;
+    }
+    return sqrt(squares);
+}
+
+/* One update an iteration, whose scale doubles after every second one and halves where a step is skipped. */
+START_TEST(histograms_of_gradients_are_true_whatever_becomes_of_the_loss_scale) {
+    static const char *const scales[] = {"64", "16777216"};
+    char line[512];
+    cm_metrics *rows;
+    int doubled = 0;
+    snprintf(line, sizeof line,
+             "train --quiet --run scaled --backend ref --dtype float16 --set loss_scale=%s"
+             " --set loss_scale_growth_interval=2 --set histogram_interval=1 --set min_memory_steps=64"
+             " --set hidden_dim=8 --set batch_size=16 --set num_envs=4 --set steps_per_iteration=4"
+             " --set num_simulations=2 --set replay_ratio=1 --set evaluation_interval=0"
+             " --set final_evaluation_episodes=0 --env-steps 512",
+             scales[_i]);
+    expect_ok(line);
+    read_events("scaled");
+    const int count = read_metrics("scaled", &rows);
+    for (int i = 1; i < count; i++) {
+        if (!(rows[i].gradient_norm > 0.0)) continue; /* no update, or one that was skipped */
+        ck_assert_int_eq(rows[i].updates, rows[i - 1].updates + 1);
+        const double norm = norm_of_histograms(rows[i].env_steps);
+        ck_assert_double_eq_tol(norm, rows[i].gradient_norm, 1e-4 * norm);
+        doubled += rows[i].loss_scale > rows[i - 1].loss_scale;
+    }
+    free(rows);
+    ck_assert_int_gt(doubled, 2);
+}
+END_TEST
+
 START_TEST(a_resumed_run_has_one_curve) {
     expect_ok("train --quiet --run resumed" SMALL " --env-steps 512");
     expect_ok("train --quiet --resume resumed --env-steps 1024");
@@ -245,6 +286,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, every_number_of_metrics_stands_at_its_step_and_every_episode_in_the_monitor);
+    tcase_add_loop_test(tests, histograms_of_gradients_are_true_whatever_becomes_of_the_loss_scale, 0, 2);
     tcase_add_test(tests, a_resumed_run_has_one_curve);
     tcase_add_test(tests, a_run_that_is_killed_in_the_midst_of_an_event_has_one_curve);
     tcase_add_test(tests, events_that_are_gone_or_were_not_written_are_written_again);
