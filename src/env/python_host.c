@@ -49,7 +49,10 @@ static cm_status open_env(cm_python_env *e, const char *path, double timeout) {
         status = cm_python_spec_read(cm_json_root(document), &e->said);
         if (status != CM_OK) status = cm_fail_in(status, "%s", e->name);
     }
-    if (status == CM_OK) cm_python_row_make(e);
+    if (status == CM_OK) {
+        cm_python_row_make(e);
+        cm_python_share(e, e->worker[0]);
+    }
     cm_json_free(document);
     return status;
 }

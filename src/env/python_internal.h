@@ -69,6 +69,9 @@ cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s
 /* ---- what the processes are asked for: one of them at a time for each state. What goes wrong marks the state, whose
  * reward is NaN then, and the first error of all is kept in the env. ---- */
 
+/* Shares memory with a process of it, if its replies are large. */
+void cm_python_share(const cm_python_env *e, cm_worker *worker);
+
 /* A new episode of a seed below INT32_MAX, in place of that of the state's key. */
 void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t seed);
 

@@ -73,6 +73,12 @@ static void lock_env(cm_python_env *e, const cm_env_params *params) {
     e->are_together = params->together;
 }
 
+enum { LARGE = 1024 }; /* bytes of a reply from which on it is read from shared memory, as in serve.py */
+
+void cm_python_share(const cm_python_env *e, cm_worker *worker) {
+    if (reply_bytes(e) > LARGE) cm_worker_share(worker, CM_ENV_TOGETHER, reply_bytes(e));
+}
+
 static cm_status start_worker(cm_python_env *e, int index) {
     cm_worker *worker;
     char *description;
@@ -82,6 +88,7 @@ static cm_status start_worker(cm_python_env *e, int index) {
     const bool is_same = strcmp(description, e->description) == 0;
     free(description);
     if (is_same) {
+        cm_python_share(e, worker);
         e->worker[index] = worker;
         return CM_OK;
     }
@@ -112,11 +119,18 @@ cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s
     return CM_OK;
 }
 
-/* The answer to a reset, a step or a replay goes into the state. */
-static cm_status receive_outcome(cm_python_env *e, cm_python_state *s, bool *is_missing) {
+/* The answer to request k of a message, a reset, a step or a replay, goes into the state. */
+static cm_status receive_outcome(cm_python_env *e, cm_python_state *s, int k, bool *is_missing) {
+    cm_worker *worker = e->worker[worker_of(e, s)];
+    const uint8_t *slot = cm_worker_slot(worker, k);
+    char *reply = (char *)s + REPLY_AT;
     size_t bytes = reply_bytes(e);
-    CM_TRY(cm_worker_receive(e->worker[worker_of(e, s)], (char *)s + REPLY_AT, &bytes, is_missing));
+    CM_TRY(cm_worker_receive(worker, reply, &bytes, is_missing));
     if (*is_missing) return CM_OK;
+    if (bytes == 0 && slot) {
+        bytes = reply_bytes(e);
+        memcpy(reply, slot, bytes);
+    }
     if (bytes != reply_bytes(e)) return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
     return cm_python_check_flags(e, s) == CM_OK ? CM_OK : cm_fail_in(CM_ERR_IO, "an outcome that is none");
 }
@@ -126,7 +140,7 @@ static cm_status ask_outcome(cm_python_env *e, cm_python_state *s, const cm_work
     bool is_missing;
     CM_TRY(start_worker(e, index));
     CM_TRY(cm_worker_send(e->worker[index], request, 1, e->timeout));
-    return receive_outcome(e, s, &is_missing);
+    return receive_outcome(e, s, 0, &is_missing);
 }
 
 /* ---- what is asked for ---- */
@@ -185,12 +199,14 @@ static cm_status send_steps(const steps *t, int index) {
 
 /* `sent`: to each process; `missing`: these were not alive there and are played again, which takes longer. */
 static void receive_steps(const steps *t, const cm_status *sent, bool *missing) {
+    int received[CM_PYTHON_WORKERS] = {0};
     for (int k = 0; k < t->count; k++) {
         cm_python_state *s = state_at(t, k);
         missing[k] = false;
         if (s->failed) continue;
-        cm_status status = sent[worker_of(t->e, s)];
-        if (status == CM_OK) status = receive_outcome(t->e, s, &missing[k]);
+        const int index = worker_of(t->e, s);
+        cm_status status = sent[index];
+        if (status == CM_OK) status = receive_outcome(t->e, s, received[index]++, &missing[k]);
         if (status != CM_OK) fail(t->e, s, status);
     }
 }

@@ -1,5 +1,5 @@
 """Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py, frames.py and this one as
-`python3 -c TEXT NAME`.
+`python3 -c TEXT NAME MEMORY`.
 
 NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, or the path of a file with a function
 make() or a single class that has reset and step. Requests come over file descriptor 3, one at a time, and are answered
@@ -10,6 +10,7 @@ import collections
 import importlib.util
 import inspect
 import json
+import mmap
 import os
 import random
 import select
@@ -29,6 +30,7 @@ STALE = 20000  # requests after which an episode that was not asked for may make
 PICTURE = 4000  # bytes
 LINE = 300  # characters of what an exception says
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other
+SLOTS, LARGE = 256, 1024  # requests of a message at most; bytes from which an answer goes to shared memory
 
 
 def without_limit(env):
@@ -480,6 +482,8 @@ def stand_alone(connection):
             os.close(connection.detach())
 
     connection.set_inheritable(False)
+    if slots.file is not None:
+        os.set_inheritable(slots.file, False)
     os.dup2(2, 1)  # what an environment prints is no reply
     sys.stdout.reconfigure(line_buffering=True)
     threading.Thread(target=end_with, args=(connection,), daemon=True).start()
@@ -532,10 +536,36 @@ class Answers:
             self.send()
 
 
+class Slots:
+    """Memory that is shared with cumind, which gives it its size before it asks for anything: the answer to request k of
+    a message goes to slot k. `file`: its descriptor, None where there is none."""
+
+    def __init__(self, file):
+        self.file, self.memory, self.size = file, None, 0
+
+    def open(self):
+        """Whether there is some, of which a slot has self.size bytes."""
+        if self.file is not None and self.memory is None:
+            whole = os.fstat(self.file).st_size
+            self.memory, self.size = memoryview(mmap.mmap(self.file, whole) if whole else b""), whole // SLOTS
+        return self.size > 0
+
+    def slot(self, k):
+        return self.memory[k * self.size : (k + 1) * self.size]
+
+    def put(self, k, payload):
+        """What is left to be sent."""
+        if len(payload) <= LARGE or not self.open() or len(payload) > self.size:
+            return payload
+        self.slot(k)[: len(payload)] = payload
+        return b""
+
+
 def answer_all(connection, host):
     requests = connection.makefile("rb")
     answers = Answers(connection)
     host.alive = answers.alive
+    k = 0  # number of a request in its message
     while True:
         head = requests.read(REQUEST.size)
         if len(head) < REQUEST.size:
@@ -544,10 +574,13 @@ def answer_all(connection, host):
         data = requests.read(size)
         try:
             status, payload = host.answer(what, key, following, seed, data)
+            if what in (RESET, STEP, REPLAY):
+                payload = slots.put(k, payload)
         except BaseException as error:
             doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
             status, payload = FAILED, (doing + describe_error(error)).encode("utf-8", "replace")[:PICTURE]
         answers.add(status, payload, more == 0)
+        k = k + 1 if more else 0
 
 
 def serve(name):
@@ -578,4 +611,5 @@ def serve(name):
 
 
 connection = socket.socket(fileno=3)
+slots = Slots(int(sys.argv[2]) if len(sys.argv) > 2 else None)
 serve(sys.argv[1])

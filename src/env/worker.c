@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "env/printed.h"
+#include "env/shared_memory.h"
 
 /* The text of spaces.py and, after it, actions.py, ids.py, frames.py and serve.py. */
 __asm__(".pushsection .rodata\n"
@@ -34,6 +35,7 @@ __asm__(".pushsection .rodata\n"
 extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 
 enum { CHANNEL = 3 };      /* the descriptor on which serve.py talks */
+enum { MEMORY = 4 };       /* the one of the memory that it shares, which is then its second argument */
 enum { MOST = 1 << 28 };   /* bytes of a reply: more is none */
 enum { LOOK_MS = 100 };    /* between two looks at the clock */
 enum { TEXT = 4096 };      /* bytes of an error, or of what is said, with its end */
@@ -56,6 +58,8 @@ struct cm_worker {
     pid_t process;     /* 0: ended, with this status */
     int status;
     int channel; /* -1: the process has ended */
+    cm_shared_memory memory;
+    int slots; /* of it */
     size_t sending, first, last;
     char out[BUFFER]; /* [sending] to be sent  */
     char in[BUFFER];  /* [first..last) received */
@@ -109,11 +113,12 @@ static char **copy_variables(char **owned) {
  * starts have a group of their own; SIGTERM may be for everything on a machine and is held back until serve.py takes
  * no notice of it, as is what stops a process that is not in the foreground. When it ends is for the program to say, by
  * closing the channel: descriptor CHANNEL there. */
-static int spawn(const char *name, int side, int output, pid_t *out) {
-    char program[] = "python3", flag[] = "-c", path[512], *owned, **variables = copy_variables(&owned);
+static int spawn(const char *name, int side, int output, int memory, pid_t *out) {
+    char program[] = "python3", flag[] = "-c", path[512], has_memory[] = "4", *owned;
+    char **variables = copy_variables(&owned);
     if (!variables) return ENOMEM;
     snprintf(path, sizeof path, "%s", name);
-    char *const command[] = {program, flag, (char *)cm_serve_text, path, NULL};
+    char *const command[] = {program, flag, (char *)cm_serve_text, path, memory < 0 ? NULL : has_memory, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t signals;
@@ -126,6 +131,7 @@ static int spawn(const char *name, int side, int output, pid_t *out) {
     for (int file = STDOUT_FILENO; output >= 0 && file <= STDERR_FILENO; file++)
         posix_spawn_file_actions_adddup2(&files, output, file);
     posix_spawn_file_actions_adddup2(&files, side, CHANNEL);
+    if (memory >= 0) posix_spawn_file_actions_adddup2(&files, memory, MEMORY);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &signals);
     posix_spawnattr_setpgroup(&attributes, 0);
@@ -145,7 +151,7 @@ static cm_status connect_process(cm_worker *worker, const char *name) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sides) != 0)
         return cm_fail(CM_ERR_IO, "cannot talk to a process of its own: %s", strerror(errno));
     pthread_mutex_lock(&starting);
-    const int error = spawn(name, sides[1], cm_printed_to(), &worker->process);
+    const int error = spawn(name, sides[1], cm_printed_to(), worker->memory.file, &worker->process);
     pthread_mutex_unlock(&starting);
     close(sides[1]);
     worker->channel = sides[0];
@@ -377,6 +383,15 @@ cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool 
     return get(worker, reply, *bytes);
 }
 
+void cm_worker_share(cm_worker *worker, int slots, size_t bytes) {
+    if (cm_shared_memory_map(&worker->memory, (size_t)slots * cm_align(bytes))) worker->slots = slots;
+}
+
+const uint8_t *cm_worker_slot(const cm_worker *worker, int k) {
+    if (k >= worker->slots) return NULL;
+    return worker->memory.base + (size_t)k * (worker->memory.bytes / (size_t)worker->slots);
+}
+
 /* ---- beginning and end ---- */
 
 static cm_status receive_description(cm_worker *worker, char **reply, size_t *bytes) {
@@ -394,6 +409,7 @@ static cm_status make(const char *name, cm_worker **out) {
     const char *slash = strrchr(name, '/');
     snprintf((*out)->name, sizeof(*out)->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
     (*out)->channel = -1;
+    (*out)->memory.file = -1;
     (*out)->doing = "its import, constructor or first reset";
     return CM_OK;
 }
@@ -417,6 +433,7 @@ cm_status cm_worker_start(const char *name, double limit, cm_worker **out, char 
     *out = NULL, *reply = NULL;
     CM_TRY(make(name, &worker));
     worker->limit = limit;
+    worker->memory = cm_shared_memory_open();
     return introduce(worker, connect_process(worker, name), out, reply, bytes);
 }
 
@@ -438,5 +455,6 @@ void cm_worker_stop(cm_worker *worker) {
     if (!worker) return;
     cm_worker_dismiss(worker);
     if (worker->process > 0) (void)end_process(worker);
+    cm_shared_memory_close(&worker->memory);
     free(worker);
 }

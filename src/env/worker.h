@@ -55,6 +55,11 @@ cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, i
  * the flag that is heeded was asked. */
 cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) CM_MUST_USE;
 
+/* Answers may go to memory that the process shares from now on, `slots` places of `bytes`: that of request k of a
+ * message to place k, whose reply then has no bytes. Where the system does not share memory they stay messages. */
+void cm_worker_share(cm_worker *worker, int slots, size_t bytes);
+const uint8_t *cm_worker_slot(const cm_worker *worker, int k); /* place k; NULL: there is none */
+
 /* Tells the process to end, and waits for nothing: several then end concurrently. NULL is allowed. */
 void cm_worker_dismiss(cm_worker *worker);
 

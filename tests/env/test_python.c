@@ -7,6 +7,7 @@
 #include "core/cpu.h"
 #include "env/python_env.h"
 #include "env/python_host.h"
+#include "env/python_internal.h"
 
 #define CORRIDOR "docs/examples/environment_corridor.py"
 
@@ -161,6 +162,26 @@ static void expect_own_chance(const char *name, const char *draw, const char *se
     must(memcmp(states, states + env.spec.state_size, env.spec.state_size) != 0);
     free(states);
 }
+
+START_TEST(large_observations_come_by_shared_memory) {
+    cm_env env;
+    float *observation, first = 0.0f;
+    open_named(write_text("large.py", COUNTS("None", "[float(s.t)] * 1000 + [0.5] * 1000")), &env);
+    must_equal(env.spec.observation_size, 2000);
+    const cm_worker *worker = env.params.python->worker[0];
+    must(cm_worker_slot(worker, CM_ENV_TOGETHER - 1) != NULL && cm_worker_slot(worker, CM_ENV_TOGETHER) == NULL);
+    compare_with_single_states(&env);
+    observation = calloc(2000, sizeof *observation);
+    env.params.together = true;
+    observe_first(&env, observation);
+    must(observation[0] == 1.0f && observation[999] == 1.0f && observation[1000] == 0.5f && observation[1999] == 0.5f);
+    memcpy(&first, cm_worker_slot(worker, 0) + 16, sizeof first); /* after reward, player, ends */
+    must(first == 1.0f);
+    free(observation);
+    open_named(write_text("small.py", COUNTS("None", "[float(s.t)] * 200")), &env);
+    must(cm_worker_slot(env.params.python->worker[0], 0) == NULL);
+}
+END_TEST
 
 START_TEST(each_instance_has_global_generators_of_its_own) {
     expect_own_chance("module.py", "draw = random.random\n", "");
@@ -823,6 +844,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
     tcase_add_test(tcase, states_of_a_checkpoint_are_checked);
+    tcase_add_test(tcase, large_observations_come_by_shared_memory);
     tcase_add_test(tcase, each_instance_has_global_generators_of_its_own);
     tcase_add_test(tcase, hashes_are_the_same_in_all_processes);
     tcase_add_test(tcase, what_instances_share_is_found_by_the_trial);
