@@ -174,6 +174,7 @@ $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 # Plots are of the program, not of the library.
 PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,axis curve curve_plot interval_plot picture plot_layout plot_svg svg)
 $(addprefix $(BUILD)/tests/,cli/test_axis cli/test_curve cli/test_interval_plot cli/test_plot_svg run/test_display): $(PLOT_OBJ)
+$(BUILD)/tests/cli/test_scores: $(patsubst src/%.c,$(BUILD)/src/%.o,src/cli/scores.c $(wildcard src/cli/suite*.c))
 
 tests: $(TEST_BIN) ## builds every test
 

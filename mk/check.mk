@@ -159,6 +159,16 @@ check-schema: $(BUILD)/cumind $(JSONSCHEMA)/ready ## changes configuration files
 	@$(JSONSCHEMA)/bin/python3 scripts/check_schema $(BUILD)/cumind $(FILES) $(SEED)
 .PHONY: check-schema
 
+RLIABLE := .venv-report
+$(RLIABLE)/ready:
+	python3 -m venv $(RLIABLE)
+	$(RLIABLE)/bin/pip install -q rliable 'pandas<3'
+	@touch $@
+
+check-report: all $(RLIABLE)/ready ## has rliable, the field's package for scores of several runs, compute what `cumind report` says of drawn ones
+	@$(RLIABLE)/bin/python3 scripts/check_report $(BUILD)/cumind $(or $(SEED),1)
+.PHONY: check-report
+
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
@@ -221,7 +231,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

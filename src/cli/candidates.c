@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/curves.h"
 #include "cli/output.h"
+#include "cli/suite.h"
 #include "cli/svg.h"
 #include "core/directory.h"
 #include "core/printable.h"
@@ -178,6 +179,22 @@ static void put_runs(const request *r) {
     put_folders(r);
 }
 
+static bool is_typed(const request *r, const char *word) {
+    for (int i = 0; i < r->count; i++)
+        if (strcmp(r->words[i], word) == 0) return true;
+    return false;
+}
+
+/* A suite, and after it its runs. */
+static void put_suites(const request *r) {
+    for (int i = 0; cm_suites[i]; i++)
+        if (is_typed(r, cm_suites[i]->name)) {
+            put_runs(r);
+            return;
+        }
+    for (int i = 0; cm_suites[i]; i++) put(r, cm_suites[i]->name, cm_suites[i]->about);
+}
+
 static cm_status put_checkpoint(void *context, const char *name) {
     if (name[0] != '\0' && name[strspn(name, "0123456789")] == '\0') put(context, name, NULL);
     return CM_OK;
@@ -261,6 +278,7 @@ static const struct {
     {"WHO", put_players},
     {"[DIR...]", put_runs},
     {"RUN...", put_runs},
+    {"SUITE", put_suites},
     {"[NAME]", put_tasks},
     {"[COMMAND]", put_commands},
     {"[SHELL]", put_shells},

@@ -92,6 +92,8 @@ static const struct {
     {"benchmark --network ", "plain|configured", "catch"},
     {"benchmark --policy ", "muzero|gumbel_muzero", "catch"},
     {"ladder ", "checkpoints/catch/1|@folders", "--run"},
+    {"report ", "atari100k|minatar", "checkpoints/catch/1|--json"},
+    {"report minatar ", "checkpoints/catch/1|@folders", "atari100k"},
     {"version ", "--help", "catch"},
     {"help plo", "plot", "play"},
     {"completion ", "bash|zsh|fish", "words"},
