@@ -273,10 +273,14 @@ static int32_t random_action(const cm_actor *a, const cm_acting_shard *s, int i,
     return cm_rng_pick(rng, s->legal + (size_t)i * actions, (int)actions);
 }
 
+static cm_rng random_stream(const cm_actor *a, const cm_acting_shard *s, int i, uint64_t step) {
+    const uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
+    return cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
+}
+
 /* Does a random move begin in environment i at the step? Then *action is what it would be now. */
 static bool random_move_begins(const cm_actor *a, const cm_acting_shard *s, int i, uint64_t step, int32_t *action) {
-    uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
-    cm_rng rng = cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
+    cm_rng rng = random_stream(a, s, i, step);
     if (cm_rng_uniform_double(&rng) >= a->random_moves) return false;
     *action = random_action(a, s, i, &rng);
     return true;
@@ -291,8 +295,16 @@ static void explore(cm_actor *a, cm_acting_shard *s, int i) {
         s->explored[i] = random_move_begins(a, s, i, s->step - (uint64_t)age, &a->action[s->first + i]);
 }
 
+/* A move of the first steps. It cuts no returns as exploring does: there is no policy yet that it leaves. */
+static void begin_at_random(cm_actor *a, cm_acting_shard *s, int i) {
+    cm_rng rng = random_stream(a, s, i, s->step);
+    s->explored[i] = 0;
+    a->action[s->first + i] = random_action(a, s, i, &rng);
+}
+
 static cm_status move(cm_actor *a, cm_acting_shard *s, int first, int end) {
-    for (int i = first; i < end; i++) explore(a, s, i);
+    const bool is_first = s->step < (uint64_t)a->config.random_first_steps;
+    for (int i = first; i < end; i++) is_first ? begin_at_random(a, s, i) : explore(a, s, i);
     return cm_vector_env_step(a->vector, s->first + first, end - first, a->action, &a->rows);
 }
 

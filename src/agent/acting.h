@@ -39,6 +39,7 @@ typedef struct cm_actor_config {
     uint64_t first_environment; /* number of environment 0 in the whole run */
     int steps;                  /* of every environment in one iteration */
     int random_move_steps;      /* >= 1, steps that it lasts */
+    int64_t random_first_steps; /* of every environment since the start of the run, whose moves are random */
     int temperature_threshold;  /* moves of an episode after which the temperature is 0; 0: never */
     bool reuse_tree;            /* searches on rules under PUCT go on with the sub-trees of the moves played */
     bool at_once;               /* on a device: one search of all environments, no halves; to measure what these gain */

@@ -34,6 +34,10 @@ const cm_option cm_agent_option_rows[] = {
     CM_OPTION(INT, random_move_steps, SECTION, "1", 1, 1024,
               "Steps for which a random move is repeated: random pushes that last reach goals that jitter never does.",
               .idle = if_no_random_moves),
+    CM_OPTION(
+        INT64, random_first_steps, SECTION, "0", 0, 9007199254740992.0,
+        "Steps at the start of the run, of all environments together, whose moves are uniformly random legal ones "
+        "(EfficientZero: 2000). Searches are made all the same, for the targets; 0: none."),
     CM_OPTION(DOUBLE, reanalyse_ratio, SECTION, "0", 0, 1,
               "Share of every batch whose policy targets are reanalysed by the network as it is now; 0: they stay as "
               "they were played. Costs a search per position and unrolled step."),

@@ -18,6 +18,7 @@ typedef struct cm_agent_options {
     int temperature_threshold;      /* moves of an episode after which the temperature is 0; 0: never */
     double random_move_probability; /* that a random move begins: a uniform legal one in place of the search's */
     double random_move_end;         /* share of the run at which the probability has fallen to 0; 0: it is constant */
+    int64_t random_first_steps;     /* of the run, of all environments together, whose moves are random */
     int random_move_steps;      /* that it lasts; drawn again from the same number where not all actions are legal */
     double reanalyse_ratio;     /* share of a batch whose policy targets are reanalysed, 0 .. 1 */
     bool reanalyse_noise;       /* with root noise, as in self-play */

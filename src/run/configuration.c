@@ -192,7 +192,7 @@ static const struct {
      "the run is offline (collect is false)",
      "collect",
      {"temperature", "temperature_schedule", "temperature_threshold", "overlap", "random_move_probability",
-      "min_memory_steps", "min_memory_size", "min_memory_pct"}},
+      "random_first_steps", "min_memory_steps", "min_memory_size", "min_memory_pct"}},
     {has_no_dynamics,
      "policy alphazero learns no dynamics",
      NULL,

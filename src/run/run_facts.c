@@ -33,6 +33,7 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
         .first_environment = (uint64_t)cm_session_first(run->session, c->env.num_envs),
         .steps = c->agent.steps_per_iteration,
         .random_move_steps = c->agent.random_move_steps,
+        .random_first_steps = (c->agent.random_first_steps + c->env.num_envs - 1) / c->env.num_envs,
         .temperature_threshold = c->agent.temperature_threshold,
         .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
         .seed = (uint64_t)c->run.seed,

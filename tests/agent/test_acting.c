@@ -250,6 +250,57 @@ START_TEST(random_moves_last_as_long_as_they_are_told_to) {
 }
 END_TEST
 
+/* One of the steps whose return reaches none that was explored has a bootstrap. */
+START_TEST(first_steps_are_drawn_from_their_streams_and_their_returns_count) {
+    enum { FIRST = 7, STEPS = 10, ROWS = 40 * (2 * STEPS - 1), ACTIONS = 3 };
+    const cm_actor_config actor = {
+        .environments = 40, .steps = STEPS, .random_move_steps = 1, .random_first_steps = FIRST};
+    const cm_batch_config config = {.rows = ROWS, .seed = 1};
+    scene s;
+    cm_batch *batch;
+    int first = 0, equal = 0, late = 0;
+    open_scene(&s, "env_name=Acrobot-v1", "max_steps=0", "threads=2");
+    scene_plays(&s, actor, (cm_target_rule){.unroll = 1, .td_steps = 1, .discount = 1.0});
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(cm_actor_run(s.actor, 1.0, 0.0), CM_OK);
+        ck_assert_int_eq(cm_replay_commit(s.replay), CM_OK);
+    }
+    ck_assert_msg(cm_batch_create(s.replay, &config, &batch) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t step = batch->index[row] / 40, environment = batch->index[row] % 40;
+        cm_rng rng = cm_rng_init(cm_key_make(9, CM_RNG_EXPLORE, environment), step);
+        const bool is_drawn = batch->action[row] == (int32_t)cm_rng_below(&rng, ACTIONS);
+        ck_assert_float_eq(batch->value_coefficient[2 * row], 1.0f);
+        if (step < FIRST) ck_assert(is_drawn), first++;
+        if (step >= FIRST) equal += is_drawn, late++;
+    }
+    ck_assert_int_eq(first, 40 * FIRST);
+    ck_assert_int_lt(equal, late * 2 / 3);
+    cm_batch_destroy(batch);
+    scene_close(&s);
+}
+END_TEST
+
+START_TEST(first_steps_are_legal_and_whatever_the_searches_say) {
+    scene few, many;
+    const cm_actor_config actor = {.environments = 40, .steps = 6, .random_move_steps = 1, .random_first_steps = 12};
+    open_scene(&few, "env_name=tictactoe", "policy=gumbel_muzero", "threads=1");
+    open_scene(&many, "env_name=tictactoe", "policy=gumbel_muzero", "zero_init_heads=false");
+    scene_plays(&few, actor, (cm_target_rule){.unroll = 1, .td_steps = 1, .discount = 1.0});
+    scene_plays(&many, actor, (cm_target_rule){.unroll = 1, .td_steps = 1, .discount = 1.0});
+    for (int i = 0; i < 2; i++) scene_act(&few), scene_act(&many);
+    expect_equal(&few, &many);
+    scene_act(&few), scene_act(&many);
+    char *x = saved(&few), *y = saved(&many);
+    ck_assert(memcmp(x, y, cm_actor_bytes(few.actor)) != 0);
+    free(x);
+    free(y);
+    scene_close(&few);
+    scene_close(&many);
+}
+END_TEST
+
 START_TEST(loaded_actor_goes_on_as_the_saved_one) {
     static const char *const settings[] = {"policy=muzero", "policy=alphazero"};
     scene a, b;
@@ -508,6 +559,8 @@ int main(void) {
     tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_with_chance);
     tcase_add_test(tests, time_limits_and_kept_trees_do_not_disturb_each_other);
+    tcase_add_test(tests, first_steps_are_drawn_from_their_streams_and_their_returns_count);
+    tcase_add_test(tests, first_steps_are_legal_and_whatever_the_searches_say);
     tcase_add_loop_test(tests, loaded_actor_goes_on_as_the_saved_one, 0, 2);
     tcase_add_test(tests, counters_and_open_episodes_of_a_checkpoint_are_checked);
     tcase_add_loop_test(tests, an_actors_environments_go_on_in_two_others_and_come_back, 0, 2);
