@@ -186,13 +186,13 @@ static bool has_no_consistency(const cm_configuration *c) { return c->trainer.co
 static const struct {
     bool (*when)(const cm_configuration *c);
     const char *why, *leader; /* of a key with less precedence than the leader, as one of a file, it is not said */
-    const char *keys[10];
+    const char *keys[12];
 } idle[] = {
     {is_offline,
      "the run is offline (collect is false)",
      "collect",
      {"temperature", "temperature_schedule", "temperature_threshold", "overlap", "random_move_probability",
-      "random_first_steps", "min_memory_steps", "min_memory_size", "min_memory_pct"}},
+      "random_first_steps", "extra_updates", "min_memory_steps", "min_memory_size", "min_memory_pct"}},
     {has_no_dynamics,
      "policy alphazero learns no dynamics",
      NULL,

@@ -30,6 +30,7 @@ static const row rows[] = {
     {"episodes", AT(episodes), INTEGER, 0, MANY, NEEDED},
     STATE(iteration, INTEGER, 0, MANY, NEEDED),
     STATE(fresh_steps, INTEGER, 0, MOST, NEEDED),
+    STATE(extra_updates, INTEGER, 0, MANY, 0),
     STATE(learnt_episodes, INTEGER, 0, MANY, NEEDED),
     STATE(evaluations, INTEGER, 0, MANY, NEEDED),
     STATE(next_evaluation, INTEGER, 0, MOST, NEEDED),

@@ -13,6 +13,7 @@ extern "C" {
 typedef struct cm_run_state {
     int64_t iteration;
     int64_t fresh_steps;                   /* acted but not yet learnt from (overlap) */
+    int64_t extra_updates;                 /* after the last step: of the rounds begun, at most what is asked for */
     int64_t learnt_episodes;               /* finished episodes that learning has counted */
     int64_t evaluations;                   /* made so far */
     int64_t next_evaluation;               /* env steps at which the next one is due */

@@ -58,6 +58,9 @@ cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
  * all that their limits allow. Fractions of an update are kept for later. Collective. */
 cm_status cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t before, int64_t episodes,
                              int64_t *due) CM_MUST_USE;
+/* *due <- updates of a round after the last step, of which `left` are left: as many as acting would bring; 0 if the
+ * memories do not hold what the first update waits for. Collective. */
+cm_status cm_run_learner_extra(cm_run_learner *learner, int64_t left, int64_t *due) CM_MUST_USE;
 double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, for checkpoints */
 void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 
@@ -80,7 +83,7 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
 /* Steps of all environments in an iteration. */
 double cm_run_learner_iteration_steps(const cm_configuration *configuration);
 
-/* Updates of an offline iteration: as many as acting would bring, 1 at least. */
+/* Updates of an iteration that acts no more, or never: as many as acting would bring, 1 at least. */
 int64_t cm_run_learner_round(const cm_configuration *configuration);
 
 /* Updates per new step of all environments; 0 where finished episodes decide (train_frequency). */

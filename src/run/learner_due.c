@@ -74,6 +74,14 @@ cm_status cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, i
     return CM_OK;
 }
 
+cm_status cm_run_learner_extra(cm_run_learner *l, int64_t left, int64_t *due) {
+    const int64_t round = cm_run_learner_round(l->c);
+    bool ready;
+    CM_TRY(ask_ready(l, &ready));
+    *due = !ready ? 0 : round < left ? round : left;
+    return CM_OK;
+}
+
 double cm_run_learner_credit(const cm_run_learner *l) { return l->credit; }
 void cm_run_learner_set_credit(cm_run_learner *l, double credit) { l->credit = credit; }
 
@@ -102,11 +110,12 @@ int64_t cm_run_learner_plan(const cm_configuration *c) {
     const double per_step = cm_run_learner_rate(c);
     if (c->run.env_steps > 0 && per_step > 0.0) {
         double steps = (double)c->run.env_steps - (double)c->replay.min_memory_steps;
-        plan = fmin(plan, ceil(steps / iteration) * iteration * per_step);
+        plan = fmin(plan, fmax(ceil(steps / iteration) * iteration * per_step, 0.0));
     }
     if (c->run.num_episodes > 0 && t->train_frequency > 0) {
         plan = fmin(plan, (double)c->run.num_episodes / t->train_frequency);
     }
+    plan += (double)c->run.extra_updates;
     if (c->run.updates > 0) plan = fmin(plan, (double)c->run.updates);
     return isfinite(plan) && plan > 1.0 ? (int64_t)plan : isfinite(plan) ? 1 : 1000000;
 }

@@ -14,6 +14,10 @@ static const char *if_not_evaluated(const void *o) {
 
 static const char *if_never_at_goal(const void *o) { return of(o)->stop_at_goal ? if_not_evaluated(o) : NULL; }
 
+static const char *if_acting_has_no_end(const void *o) {
+    return of(o)->env_steps > 0 || of(o)->num_episodes > 0 ? NULL : "env_steps and num_episodes are 0";
+}
+
 static const char *if_no_events(const void *o) { return of(o)->tensorboard ? NULL : "tensorboard is false"; }
 
 static const char *always_int32(const void *o) {
@@ -38,6 +42,11 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, env_steps, "Training", "15872", 0, MAX_INT,
               "The run ends after so many steps of all environments together; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit", .alias = "steps|total_steps|timesteps|total_timesteps"),
+    CM_OPTION(
+        INT64, extra_updates, "Training", "0", 0, MAX_INT,
+        "Updates after the last step of env_steps or num_episodes, when no more is acted; schedules last to their "
+        "end. EfficientZero makes 20,000 after 100,000; 0: none.",
+        .flags = CM_OPTION_RESUME, .idle = if_acting_has_no_end),
     CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9,
               "The run ends after so many seconds of a process: acting and learning early enough for the evaluations "
               "that end it, in the midst of an iteration, too; 0: no such limit. One in a file gives way to a length "

@@ -29,6 +29,7 @@ typedef struct cm_run_options {
     /* Training */
     int64_t num_episodes, updates,
         env_steps;               /* limits of the run, totals; 0: none of this kind. The first one met ends it */
+    int64_t extra_updates;       /* after the last step of env_steps or num_episodes */
     double time_limit;           /* seconds of this process, 0: none */
     int64_t checkpoint_interval; /* finished episodes, 0: none of this kind */
     int64_t checkpoint_updates;  /* updates, 0: none of this kind */

@@ -14,14 +14,23 @@
 
 /* ---- how far it is ---- */
 
+/* The share of a run that learns on after its acting, of which `share` is done: by the updates of both. */
+static double with_extra_updates(const cm_run *run, double share) {
+    const cm_configuration *c = cm_run_options_of(run);
+    const double last = (double)c->run.extra_updates, whole = fmax((double)cm_run_learner_plan(c), last);
+    const double made = fmin((double)run->state.extra_updates, last);
+    return (fmin(share, 1.0) * (whole - last) + made) / whole;
+}
+
 /* How much of the run is done, 0 .. 1, by what is counted. */
 static double share_counted(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const cm_actor_counts counts = run->counts;
     double share = 0.0;
     if (o->env_steps > 0) share = fmax(share, (double)counts.env_steps / (double)o->env_steps);
-    if (o->updates > 0) share = fmax(share, (double)cm_trainer_updates(cm_run_trainer(run)) / (double)o->updates);
     if (o->num_episodes > 0) share = fmax(share, (double)counts.episodes / (double)o->num_episodes);
+    if (o->extra_updates > 0) share = with_extra_updates(run, share);
+    if (o->updates > 0) share = fmax(share, (double)cm_trainer_updates(cm_run_trainer(run)) / (double)o->updates);
     return fmin(share, 1.0);
 }
 
@@ -38,6 +47,11 @@ static bool acting_done(const cm_run *run) {
            (o->num_episodes > 0 && counts.episodes >= o->num_episodes);
 }
 
+/* All that was acted has been learnt from: only the extra updates are left. */
+static bool acts_no_more(const cm_run *run) {
+    return cm_run_collects(run) && acting_done(run) && run->state.fresh_steps == 0;
+}
+
 static bool is_at_goal(const cm_run *run) {
     return cm_run_options_of(run)->run.stop_at_goal && run->state.goal_reached;
 }
@@ -48,7 +62,7 @@ static bool run_done(const cm_run *run) {
     if (run->state.is_within) return false;
     if (is_at_goal(run)) return true;
     if (o->updates > 0 && cm_trainer_updates(cm_run_trainer(run)) >= o->updates) return true;
-    return acting_done(run) && run->state.fresh_steps == 0;
+    return acting_done(run) && run->state.fresh_steps == 0 && run->state.extra_updates >= o->extra_updates;
 }
 
 /* ---- one iteration ---- */
@@ -115,15 +129,34 @@ static cm_status learn(cm_run *run) {
     return CM_OK;
 }
 
-static cm_status count_due(cm_run *run, int64_t *due) {
-    const cm_run_options *o = &cm_run_options_of(run)->run;
-    int64_t episodes = run->counts.episodes, made = cm_trainer_updates(cm_run_trainer(run));
-    *due = cm_run_learner_round(cm_run_options_of(run));
-    if (cm_run_collects(run))
-        CM_TRY(cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes, due));
+/* Of those due no more than the run may make. */
+static void keep_limit(const cm_run *run, int64_t *due) {
+    const int64_t most = cm_run_options_of(run)->run.updates, made = cm_trainer_updates(cm_run_trainer(run));
+    if (most > 0 && *due > most - made) *due = most - made;
+}
+
+/* Those for what has been acted; extra ones are counted from there on, as a run may be made longer. */
+static cm_status count_acted(cm_run *run, int64_t *due) {
+    const int64_t episodes = run->counts.episodes;
+    CM_TRY(cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes, due));
     run->state.fresh_steps = 0;
     run->state.learnt_episodes = episodes;
-    if (o->updates > 0 && *due > o->updates - made) *due = o->updates - made;
+    run->state.extra_updates = 0;
+    return CM_OK;
+}
+
+static cm_status count_extra(cm_run *run, int64_t *due) {
+    const int64_t all = cm_run_options_of(run)->run.extra_updates;
+    CM_TRY(cm_run_learner_extra(run->learner, all - run->state.extra_updates, due));
+    keep_limit(run, due);
+    run->state.extra_updates = *due > 0 ? run->state.extra_updates + *due : all; /* nothing to learn from: no more */
+    return CM_OK;
+}
+
+static cm_status count_due(cm_run *run, int64_t *due) {
+    *due = cm_run_learner_round(cm_run_options_of(run));
+    if (cm_run_collects(run)) CM_TRY(acts_no_more(run) ? count_extra(run, due) : count_acted(run, due));
+    keep_limit(run, due);
     return CM_OK;
 }
 
@@ -144,7 +177,7 @@ static cm_status end_round(cm_run *run) {
 
 static cm_status iterate_in_turn(cm_run *run) {
     if (!run->state.is_within) {
-        if (cm_run_collects(run)) CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
+        if (cm_run_collects(run) && !acts_no_more(run)) CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
         CM_TRY(commit(run));
         CM_TRY(begin_round(run));
     }
@@ -176,7 +209,7 @@ static cm_status run_overlap_tasks(void *context) {
 static cm_status iterate_overlapped(cm_run *run) {
     cm_run_overlap *tasks = &run->tasks;
     if (!run->state.is_within) {
-        if (run->state.fresh_steps == 0) {
+        if (run->state.fresh_steps == 0 && !acts_no_more(run)) {
             CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
             CM_TRY(commit(run));
         }
@@ -216,7 +249,7 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
     const cm_actor_counts counts = run->counts;
     cm_metrics *row = &run->row;
     note_counts(run);
-    if (cm_run_collects(run)) {
+    if (cm_run_collects(run) && run->state.extra_updates == 0) {
         row->env_steps_per_second = (double)(counts.env_steps - before->env_steps) / seconds;
         row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
     }

@@ -35,6 +35,7 @@ static const place places[] = {
      true},                                                                          /* it is to be confirmed */
     {"\"iteration\": 4,", {"evaluation_interval=512", "stop_at_goal=false"}, false}, /* before the report */
     {"", {"evaluation_interval=768", "stop_at_goal=false", "env_steps=256"}, false}, /* the same */
+    {"\"iteration\": 5,", {"evaluation_interval=512", "stop_at_goal=false", "extra_updates=150"}, false},
 };
 enum { PLACES = sizeof places / sizeof *places };
 
@@ -154,6 +155,7 @@ START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
                               "gradient_accumulation=2",
                               "reanalyse_ratio=0.5",
                               "final_evaluation_episodes=0",
+                              _i == 0 ? "extra_updates=0" : "extra_updates=90",
                               limit};
     const int count = sizeof settings / sizeof *settings;
     cm_run_result unbroken, broken = {.updates = 0};
@@ -210,7 +212,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
-    tcase_add_test(t, a_run_that_the_time_ends_again_and_again_is_that_of_one_session);
+    tcase_add_loop_test(t, a_run_that_the_time_ends_again_and_again_is_that_of_one_session, 0, 2);
     tcase_add_test(t, a_limit_on_time_counts_from_where_the_program_began);
     tcase_add_loop_test(t, opponent_that_keeps_a_run_waiting_is_told_of_at_the_start, 0, 3);
     suite_add_tcase(suite, t);
