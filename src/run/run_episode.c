@@ -1,7 +1,6 @@
 /* Moving pictures of evaluations: the first episode of each, as it is played again by its actions. They tell people
  * what numbers do not; nothing is read from them, so a run that cannot write them goes on. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +8,8 @@
 #include "core/log.h"
 #include "draw/gif.h"
 #include "env/draw.h"
+#include "run/episode_files.h"
 #include "run/run_internal.h"
-
-static const char folder_name[] = "episodes", best_name[] = "best.gif";
 
 enum { FRAMES = 25, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
 
@@ -83,60 +81,7 @@ static cm_status play_again(film *f, uint64_t seed, const int32_t *actions, int 
     return cm_gif_end(f->gif);
 }
 
-/* ---- the folder ---- */
-
-/* Files of evaluations: the smallest number of updates, the largest, and how many there are. */
-typedef struct kept {
-    long long oldest, newest;
-    int count;
-} kept;
-
-static void name_file(long long number, char name[32]) { snprintf(name, 32, "%08lld.gif", number); }
-
-/* Whether a file has a name that a run gives, "00001234.gif", and not 1.gif or best.gif. */
-static bool read_number(const char *name, long long *out) {
-    char ours[32];
-    if (sscanf(name, "%18lld", out) != 1 || *out < 0) return false;
-    name_file(*out, ours);
-    return strcmp(name, ours) == 0;
-}
-
-static cm_status note_kept(void *context, const char *name) {
-    kept *k = context;
-    long long number;
-    if (!read_number(name, &number)) return CM_OK;
-    if (k->count == 0 || number < k->oldest) k->oldest = number;
-    if (k->count == 0 || number > k->newest) k->newest = number;
-    k->count++;
-    return CM_OK;
-}
-
-/* Leaves the newest `most`, of those that are not newer than the one just written: later ones are of a past that was
- * given up. */
-static cm_status prune(const cm_dir *folder, long long own, int most) {
-    char name[32];
-    for (;;) {
-        kept k = {.count = 0};
-        CM_TRY(cm_dir_each(folder, note_kept, &k));
-        if (k.newest <= own && k.count <= most) return CM_OK;
-        name_file(k.newest > own ? k.newest : k.oldest, name);
-        CM_TRY(cm_dir_unlink(folder, name));
-    }
-}
-
-static cm_status write_files(cm_run *run, const film *f, bool is_best) {
-    const long long updates = (long long)cm_trainer_updates(cm_run_trainer(run));
-    char name[32];
-    cm_dir folder;
-    CM_TRY(cm_dir_make(&run->directory.dir, folder_name));
-    CM_TRY(cm_dir_enter(&folder, &run->directory.dir, folder_name));
-    name_file(updates, name);
-    cm_status status = cm_dir_write(&folder, name, f->bytes, f->size);
-    if (status == CM_OK && is_best) status = cm_dir_write(&folder, best_name, f->bytes, f->size);
-    if (status == CM_OK) status = prune(&folder, updates, cm_run_options_of(run)->run.evaluation_gifs);
-    cm_dir_close(&folder);
-    return status;
-}
+/* ---- of a run ---- */
 
 static cm_status make(cm_run *run, film *f, uint64_t seed, bool is_best) {
     int count;
@@ -146,7 +91,9 @@ static cm_status make(cm_run *run, film *f, uint64_t seed, bool is_best) {
     CM_TRY(cm_gif_create(take_bytes, f, &f->gif));
     CM_TRY(play_again(f, seed, actions, count, &run->halt));
     cm_run_keep_picture(run, f->bytes, f->size, f->image.width, f->image.height);
-    return write_files(run, f, is_best);
+    const cm_file_bytes gif = {f->bytes, f->size};
+    return cm_episode_files_write(&run->directory.dir, cm_trainer_updates(cm_run_trainer(run)), &gif, is_best,
+                                  cm_run_options_of(run)->run.evaluation_gifs);
 }
 
 void cm_run_keep_episode(cm_run *run, uint64_t seed, bool is_best) {

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "run/episode_files.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
 
@@ -163,6 +164,7 @@ static cm_status look_at_checkpoint(cm_run *run, const cm_run_request *request) 
 static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run)) {
         CM_TRY(cm_checkpoint_clean(run->store));
+        cm_episode_files_clean(&run->directory.dir);
         if (cm_checkpoint_is_lost(run->store))
             return cm_fail(
                 CM_ERR_IO,
