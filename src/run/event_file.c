@@ -142,11 +142,10 @@ typedef struct visit {
 
 static cm_status visit_file(void *context, const char *name) {
     const visit *v = context;
-    const int64_t time = time_of(name);
     cm_dir_file file;
     kept k;
-    if (time < 0) return CM_OK;
-    if (time > v->out->newest) v->out->newest = time;
+    if (time_of(name) < 0) return CM_OK;
+    if (strcmp(name, v->out->newest) > 0) snprintf(v->out->newest, sizeof v->out->newest, "%s", name);
     CM_TRY(cm_dir_measure(v->dir, name, &file));
     CM_TRY(scan_file(v->dir, name, file.bytes, v->last, &k));
     if (k.known > v->out->known) v->out->known = k.known;
@@ -163,16 +162,47 @@ cm_status cm_event_files_cut(const cm_dir *dir, int64_t last, cm_event_history *
     return cm_dir_each(dir, visit_file, &v);
 }
 
-/* ---- writing ---- */
+/* ---- names ---- */
 
-cm_status cm_event_file_create(cm_event_file *file, const cm_dir *dir, int64_t newest) {
-    char host[64] = "", name[NAME_MAX + 1];
-    const int64_t now = (int64_t)cm_clock_unix();
-    *file = (cm_event_file){.records.file = -1};
+enum { COUNT_DIGITS = 8 }; /* of ".00000001" */
+static const int64_t last_time = 9999999999, last_count = 99999999;
+
+static void name_time(int64_t time, char name[NAME_MAX + 1]) {
+    char host[64] = "";
     if (gethostname(host, sizeof host) != 0 || strchr(host, '/')) host[0] = '\0';
     host[sizeof host - 1] = '\0';
-    snprintf(name, sizeof name, "%s%010lld.%s.%ld.0", prefix, (long long)(now > newest ? now : newest + 1),
-             host[0] ? host : "localhost", (long)getpid());
+    snprintf(name, NAME_MAX + 1, "%s%010lld.%s.%ld.0", prefix, (long long)time, host[0] ? host : "localhost",
+             (long)getpid());
+}
+
+/* The number that ends a name, ".00000001"; 0: there is none that could be counted on. */
+static int64_t count_of(const char *name) {
+    const char *end = strrchr(name, '.') + 1;
+    const bool is_count = strlen(end) == COUNT_DIGITS && strspn(end, "0123456789") == COUNT_DIGITS;
+    const int64_t count = is_count ? strtoll(end, NULL, 10) : 0;
+    return count < last_count ? count : 0;
+}
+
+/* A name of the same time that comes next. */
+static cm_status name_count(const char *newest, char name[NAME_MAX + 1]) {
+    const int64_t count = count_of(newest);
+    const size_t length = strlen(newest) - (count > 0 ? COUNT_DIGITS + 1 : 0);
+    const int n = snprintf(name, NAME_MAX + 1, "%.*s.%0*lld", (int)length, newest, COUNT_DIGITS, (long long)count + 1);
+    if (n <= NAME_MAX) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%.40s...: the name is too long for one of an event file that comes after it", newest);
+}
+
+/* ---- writing ---- */
+
+cm_status cm_event_file_create(cm_event_file *file, const cm_dir *dir, const char *newest) {
+    char name[NAME_MAX + 1];
+    const int64_t now = (int64_t)cm_clock_unix(), next = time_of(newest) + 1;
+    *file = (cm_event_file){.records.file = -1};
+    if (next > last_time) {
+        CM_TRY(name_count(newest, name));
+    } else {
+        name_time(now > next ? now : next, name);
+    }
     return cm_append_open(&file->records, dir, name);
 }
 

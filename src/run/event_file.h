@@ -18,8 +18,8 @@ extern "C" {
 
 /* What a folder of event files holds after it was cut. */
 typedef struct cm_event_history {
-    int64_t newest; /* seconds since 1970 in the name of the newest file; 0: there is none */
-    int64_t known;  /* largest step of its summaries; -1: there is none */
+    char newest[NAME_MAX + 1]; /* the last of its files, by name; "": there was none */
+    int64_t known;             /* largest step of its summaries; -1: there is none */
 } cm_event_history;
 
 /* Cuts every event file of a folder at the first event of a step beyond `last`, and where an event is torn or damaged;
@@ -34,8 +34,10 @@ typedef struct cm_event_file {
     size_t frame;   /* where the last one begins */
 } cm_event_file;
 
-/* Makes the next file of a folder, later than `newest`. Close is allowed on a zeroed one whose descriptor is -1. */
-cm_status cm_event_file_create(cm_event_file *file, const cm_dir *dir, int64_t newest) CM_MUST_USE;
+/* Makes the next file of a folder, whose name comes after `newest` in every case: its time is the present one or later,
+ * and behind 9999999999, which no time follows, names of that time are counted. Close is allowed on a zeroed one whose
+ * descriptor is -1. Errors: CM_ERR_IO, CM_ERR_INPUT if `newest` is too long to be counted on. */
+cm_status cm_event_file_create(cm_event_file *file, const cm_dir *dir, const char *newest) CM_MUST_USE;
 void cm_event_file_close(cm_event_file *file);
 
 /* An event: what is put into the message that begin returns is in it. `time`: seconds since 1970. End writes it, or

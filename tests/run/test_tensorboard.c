@@ -147,7 +147,7 @@ START_TEST(a_folder_that_is_not_there_and_one_with_nothing_left_have_no_events) 
     ck_assert_int_eq(events.files, 0);
     ck_assert_int_eq(cm_dir_remove(&dir, "tensorboard"), CM_OK);
     ck_assert_int_eq(cut(100, &history), CM_OK);
-    ck_assert(history.known == -1 && history.newest == 0);
+    ck_assert(history.known == -1 && *history.newest == '\0');
 }
 END_TEST
 
@@ -182,6 +182,52 @@ START_TEST(what_stands_in_front_of_damage_stays) {
     ck_assert_int_eq(cut(1000, &history), CM_OK);
     ck_assert_int_eq(history.known, 300);
     expect_rows(1, 3);
+}
+END_TEST
+
+/* Of clocks that were wrong, or of other programs: whatever its time and host, each session's file comes after it, and
+ * is one of the run's. */
+START_TEST(the_next_file_comes_after_every_other_whatever_its_name) {
+    static const char *const names[] = {
+        "4102444800.a.1.0",    "9999999998.zzzz.1.0",   "9999999999.zzzz.1.0",
+        "9999999999.",         "9999999999.~\xff~",     "9999999999.00000041",
+        "9999999999.99999999", "9999999999.a.00000000", "9999999999.a.1.0.123456789",
+    };
+    enum { SESSIONS = 12 };
+    char path[256];
+    cm_event_history history;
+    cm_tensorboard_close(&board);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        cm_events_read(folder, &events);
+        for (int i = 0; i < events.files; i++) ck_assert_int_eq(unlink(path_of(i)), 0);
+        cm_events_free(&events);
+        ck_assert_int_eq(cm_tensorboard_open(&board, &dir, &nothing), CM_OK);
+        put_rows(1, 1);
+        cm_tensorboard_close(&board);
+        cm_events_read(folder, &events);
+        snprintf(path, sizeof path, "%s/events.out.tfevents.%s", folder, names[n]);
+        ck_assert_int_eq(rename(path_of(0), path), 0);
+        for (int row = 2; row <= SESSIONS; row++) {
+            ck_assert_int_eq(cut(100 * row - 100, &history), CM_OK);
+            ck_assert_int_eq(history.known, 100 * row - 100);
+            ck_assert_int_eq(cm_tensorboard_open(&board, &dir, &history), CM_OK);
+            put_rows(row, row);
+            cm_tensorboard_close(&board);
+        }
+        expect_rows(1, SESSIONS); /* in the order of the files */
+        ck_assert_int_eq(cut(300, &history), CM_OK);
+        expect_rows(1, 3);
+    }
+}
+END_TEST
+
+START_TEST(a_name_that_is_too_long_to_be_counted_on_is_said) {
+    cm_event_history history = {.known = -1};
+    cm_tensorboard_close(&board);
+    memset(history.newest, 'a', NAME_MAX);
+    memcpy(history.newest, "events.out.tfevents.9999999999.", 31);
+    ck_assert_int_eq(cm_tensorboard_open(&board, &dir, &history), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "too long for one of an event file that comes after it"));
 }
 END_TEST
 
@@ -354,6 +400,8 @@ int main(void) {
     tcase_add_test(tests, a_folder_that_is_not_there_and_one_with_nothing_left_have_no_events);
     tcase_add_test(tests, an_event_that_is_torn_anywhere_is_taken_off);
     tcase_add_test(tests, what_stands_in_front_of_damage_stays);
+    tcase_add_test(tests, the_next_file_comes_after_every_other_whatever_its_name);
+    tcase_add_test(tests, a_name_that_is_too_long_to_be_counted_on_is_said);
     tcase_add_test(tests, files_of_other_names_stay_as_they_are);
     tcase_add_test(tests, links_are_not_followed_and_another_name_is_not_cut);
     tcase_add_test(tests, events_that_find_no_space_are_counted_and_leave_whole_files);
