@@ -138,6 +138,24 @@ CUMIND_API cumind_status cumind_env_step(cumind_env *env, const int32_t *actions
 /* The same of a continuous task by values [n, D], which are clipped to their bounds. */
 CUMIND_API cumind_status cumind_env_step_values(cumind_env *env, const float *values);
 
+/* Arrays of the caller for what cumind_env_arrays shows, each NULL where it is not wanted; rewards are doubles, as
+ * Gymnasium's vectors have them. */
+typedef struct cumind_env_copies {
+    float *observation;              /* [n, observation_size] */
+    uint8_t *legal;                  /* [n, A]                */
+    int32_t *to_play;                /* [n]                   */
+    double *reward;                  /* [n]                   */
+    uint8_t *terminated, *truncated; /* [n]                   */
+} cumind_env_copies;
+
+/* Copies what is shown now. */
+CUMIND_API cumind_status cumind_env_copy_arrays(cumind_env *env, const cumind_env_copies *copies);
+
+/* cumind_env_step by actions [n] of 64 bits, and cumind_env_copy_arrays after it (NULL: no copies): one call for
+ * programs whose calls cost much. Errors: those of a step; CUMIND_ERR_INPUT for an action beyond 32 bits. */
+CUMIND_API cumind_status cumind_env_step_int64(cumind_env *env, const int64_t *actions,
+                                               const cumind_env_copies *copies);
+
 /* An environment as lines of text for people, at most size bytes with the final NUL. */
 CUMIND_API cumind_status cumind_env_picture(cumind_env *env, int instance, char *text, size_t size);
 /* An action by its name ("d4"), likewise. */

@@ -81,6 +81,10 @@ class EnvArrays(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("observation", "legal", "to_play", "reward", "terminated", "truncated")]
 
 
+class EnvCopies(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("observation", "legal", "to_play", "reward", "terminated", "truncated")]
+
+
 class Facts(_Row):
     """cumind_agent_facts: what an agent is."""
 
@@ -256,8 +260,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_env_get_spec": (None, [c_void_p, POINTER(Spec)]),
     "cumind_env_get_arrays": (EnvArrays, [c_void_p]),
     "cumind_env_reset": (c_int, [c_void_p, c_void_p, c_void_p]),
-    "cumind_env_step": (c_int, [c_void_p, c_void_p]),
+    "cumind_env_step_int64": (c_int, [c_void_p, c_void_p, c_void_p]),
     "cumind_env_step_values": (c_int, [c_void_p, c_void_p]),
+    "cumind_env_copy_arrays": (c_int, [c_void_p, c_void_p]),
     "cumind_env_picture": (c_int, [c_void_p, c_int, c_char_p, ctypes.c_size_t]),
     "cumind_env_action_name": (c_int, [c_void_p, c_int, c_char_p, ctypes.c_size_t]),
     "cumind_env_copy": (c_int, [c_void_p, c_int, c_int]),
@@ -352,7 +357,7 @@ class _Owner:
     """Closes what it owns when nothing refers to it any more: neither the handle, nor a call, nor an array."""
 
     def __init__(self, kind: str, pointer: int | None) -> None:
-        self._as_parameter_ = pointer
+        self._as_parameter_ = self.address = pointer
         self._free = getattr(native, f"cumind_{kind}_close")
 
     def __del__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,35 @@ def names() -> list[str]:
 def stem(name: str) -> str:
     """"go" of "go9"."""
     return name if "-" in name else name.rstrip("0123456789")
+
+
+_INT64 = np.dtype(np.int64)
+
+
+class Copies:
+    """Arrays of Python's for what a batch shows after a step, with rewards in float64: those of a Batch otherwise."""
+
+    def __init__(self, batch: Batch) -> None:
+        n = batch.count
+        self.observation = np.empty(batch.observation.shape, np.float32)
+        self.legal = None if batch.legal is None else np.empty(batch.legal.shape, np.int8)
+        self.to_play = np.empty(n, np.int32)
+        self.reward = np.empty(n, np.float64)
+        self.terminated, self.truncated = np.empty(n, np.bool_), np.empty(n, np.bool_)
+        arrays = self.observation, self.legal, self.to_play, self.reward, self.terminated, self.truncated
+        self._addresses = lib.EnvCopies(*map(lib.address, arrays))
+        self.place = ctypes.addressof(self._addresses)
+        self._arrays = tuple(array for array in arrays if array is not None)
+        del arrays
+        self._alone = self._references()
+
+    def _references(self) -> int:
+        """Most that refer to one of the arrays. A view refers to its array, as it owns its memory."""
+        return max(map(sys.getrefcount, self._arrays))
+
+    def is_free(self) -> bool:
+        """Whether nothing else refers to the arrays any more."""
+        return self._references() <= self._alone
 
 
 class Batch:
@@ -79,25 +109,26 @@ class Batch:
         named = None if seeds is None else lib.as_array("seeds", seeds, np.uint64, (self.count,))
         lib.check(lib.native.cumind_env_reset(self._handle.pointer, lib.address(chosen), lib.address(named)))
 
-    def step(self, actions: Any) -> None:
+    def step(self, actions: Any, copies: Copies | None = None) -> None:
         """One step of each: actions int [n], or of a continuous task values [n, D]. Where an episode has ended the next
-        one begins instead, with reward 0."""
-        if self.spec.action_size:
-            values = lib.as_array("actions", actions, np.float32, (self.count, self.spec.action_size))
-            lib.check(lib.native.cumind_env_step_values(self._handle.pointer, values.ctypes.data))
+        one begins instead, with reward 0. copies: are written then."""
+        place = None if copies is None else copies.place
+        if not self.spec.action_size:
+            owner = self._handle.pointer  # held until the call returns
+            status = lib.native.cumind_env_step_int64(owner.address, self._moves(actions), place)
+            if status:
+                lib.check(status)
             return
-        status = lib.native.cumind_env_step(self._handle.pointer, self._moves(actions))
-        if status:
-            lib.check(status)
+        values = lib.as_array("actions", actions, np.float32, (self.count, self.spec.action_size))
+        lib.check(lib.native.cumind_env_step_values(self._handle.pointer, values.ctypes.data))
+        if copies is not None:
+            lib.check(lib.native.cumind_env_copy_arrays(self._handle.pointer, place))
 
     def _moves(self, actions: Any) -> bytes:
-        """Actions as int32, bytes that nobody else writes; what a call per step costs is here."""
-        if type(actions) is np.ndarray and actions.shape == self._flat:
-            if actions.dtype == np.int32:
-                return actions.tobytes()
-            if actions.dtype == np.int64 and 0 <= np.bitwise_or.reduce(actions) < 2**31:  # none has a higher bit
-                return actions.astype(np.int32).tobytes()
-        return lib.as_array("actions", actions, np.int32, self._flat).tobytes()
+        """Actions as int64, bytes that no other code writes; what a call per step costs is here."""
+        if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._flat:
+            return actions.tobytes()
+        return lib.as_array("actions", actions, np.int32, self._flat).astype(np.int64).tobytes()
 
     def picture(self, index: int = 0) -> str:
         """An environment as lines of text."""

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from . import _native as lib
-from .batch import Batch, names, stem
+from .batch import Batch, Copies, names, stem
 from .errors import InputError
 
 
@@ -106,6 +106,7 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self.num_envs = lib.integer("num_envs", num_envs, 1, 2**31 - 1)
         self.copy = lib.flag("copy", copy)
         self.batch = Batch(name, self.num_envs, seed_of(seed), **settings)
+        self._copies = [Copies(self.batch), Copies(self.batch)] if self.copy else []
         legal = self.batch.legal
         self._mask = None if legal is None or self.batch.spec.action_size else legal.view(np.int8)
         self._every = np.ones(num_envs, np.bool_)  # info is of every environment
@@ -148,16 +149,23 @@ class Vector(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
         self, actions: NDArray[Any]
     ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         batch = self.batch
-        batch.step(actions)
         if not self.copy:
+            batch.step(actions)
             return batch.observation, batch.reward, batch.terminated, batch.truncated, self._infos()
-        return (
-            batch.observation.copy(),
-            batch.reward.astype(np.float64),
-            batch.terminated.copy(),
-            batch.truncated.copy(),
-            self._infos(),
-        )
+        copies = self._free_copies()
+        batch.step(actions, copies)
+        infos: dict[str, Any] = {"to_play": copies.to_play, "_to_play": self._every}
+        if self._mask is not None:
+            infos["action_mask"], infos["_action_mask"] = copies.legal, self._every
+        return copies.observation, copies.reward, copies.terminated, copies.truncated, infos
+
+    def _free_copies(self) -> Copies:
+        """Arrays that no caller refers to: two serve in alternation where each result is dropped before the next step but one."""
+        for copies in self._copies:
+            if copies.is_free():
+                return copies
+        self._copies = [self._copies[1], Copies(self.batch)]
+        return self._copies[1]
 
     def close_extras(self, **kwargs: Any) -> None:
         self.batch.close()

@@ -38,6 +38,7 @@ static void alloc_arrays(cumind_env *e, cm_arena *arena) {
     e->arrays.terminated = cm_arena_alloc(arena, n);
     e->arrays.truncated = cm_arena_alloc(arena, n);
     e->ended = cm_arena_alloc(arena, n);
+    e->moves = cm_arena_alloc(arena, n * sizeof(int32_t));
     e->state = cm_arena_alloc(arena, spec->state_size);
 }
 
@@ -173,6 +174,32 @@ cumind_status cumind_env_action_name(const cumind_env *e, int action, char *text
     return (cumind_status)status;
 }
 
+/* The first `size` bytes of an array, where both are there. */
+static void copy_bytes(void *to, const void *from, size_t size) {
+    if (to && from) memcpy(to, from, size);
+}
+
+static void copy_arrays(const cumind_env *e, const cumind_env_copies *to) {
+    const size_t n = (size_t)e->instances;
+    const cumind_env_arrays *from = &e->arrays;
+    copy_bytes(to->observation, from->observation, n * (size_t)e->env.spec.observation_size * sizeof(float));
+    copy_bytes(to->legal, from->legal, n * (size_t)e->env.spec.actions);
+    copy_bytes(to->to_play, from->to_play, n * sizeof *to->to_play);
+    copy_bytes(to->terminated, from->terminated, n);
+    copy_bytes(to->truncated, from->truncated, n);
+    double *restrict reward = to->reward;
+    const float *restrict given = from->reward;
+    for (size_t i = 0; reward && i < n; i++) reward[i] = (double)given[i];
+}
+
+cumind_status cumind_env_copy_arrays(cumind_env *e, const cumind_env_copies *copies) {
+    cm_status status = cm_api_enter(e ? &e->guard : NULL);
+    if (status != CM_OK) return (cumind_status)status;
+    status = cm_api_need(copies, "copies");
+    if (status == CM_OK) copy_arrays(e, copies);
+    return cm_api_leave(&e->guard, status);
+}
+
 /* ---- resets ---- */
 
 static cm_status reset(cumind_env *e, const uint8_t *which, const uint64_t *seeds) {
@@ -278,4 +305,24 @@ cumind_status cumind_env_step_values(cumind_env *e, const float *values) {
         status = cm_fail(CM_ERR_INPUT, "%s has %d actions and takes no values; use cumind_env_step", e->env.spec.name,
                          e->env.spec.actions);
     return cm_api_leave(&e->guard, status == CM_OK ? step(e, &given) : status);
+}
+
+/* Actions of 64 bits in 32. */
+static cm_status narrow(cumind_env *e, const int64_t *actions) {
+    int32_t *restrict narrowed = e->moves;
+    const int n = e->instances;
+    int64_t lost = 0;
+    CM_TRY(cm_api_need(actions, "actions"));
+    for (int i = 0; i < n; i++) narrowed[i] = (int32_t)actions[i], lost |= narrowed[i] ^ actions[i];
+    return lost == 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "actions: numbers out of the range of int32");
+}
+
+cumind_status cumind_env_step_int64(cumind_env *e, const int64_t *actions, const cumind_env_copies *copies) {
+    cm_status status = cm_api_enter(e ? &e->guard : NULL);
+    if (status != CM_OK) return (cumind_status)status;
+    const moves given = {.actions = e->moves};
+    status = narrow(e, actions);
+    if (status == CM_OK) status = step(e, &given);
+    if (status == CM_OK && copies) copy_arrays(e, copies);
+    return cm_api_leave(&e->guard, status);
 }

@@ -17,6 +17,7 @@ struct cumind_env {
     cm_vector_env *vector; /* owned */
     cumind_env_arrays arrays;
     uint8_t *ended; /* [n] whose episode has ended: the arrays above are the caller's to write to */
+    int32_t *moves; /* [n] actions that were given in 64 bits */
     void *state;    /* a state block, to look at */
     cm_arena arena; /* of all arrays; owned */
 };

@@ -208,11 +208,25 @@ static void begin_next(cm_vector_env *vector, const int *instance, int count, co
     }
 }
 
+/* Bit k: instance first + k has ended, k < 64; flags are 0 or 1, and eight of them become bits by one product. */
+static uint64_t ended_bits(const cm_vector_env *vector, int first) {
+    uint64_t bits = 0;
+    for (int word = 0; word < 8; word++) {
+        uint64_t terminated, truncated;
+        memcpy(&terminated, vector->terminated + first + 8 * word, sizeof terminated);
+        memcpy(&truncated, vector->truncated + first + 8 * word, sizeof truncated);
+        bits |= ((terminated | truncated) * 0x0102040810204080u >> 56) << (8 * word);
+    }
+    return bits;
+}
+
 /* The numbers of at most CHUNK instances, of all or of those that have ended, into chosen[CHUNK + 1]; returns how many.
  */
 static int choose(const cm_vector_env *vector, int first, int count, bool all, int *chosen) {
-    int n = 0;
-    for (int i = first; i < first + count; i++) { /* without a branch, which could not be predicted */
+    int n = 0, i = first;
+    for (; !all && i + 64 <= first + count; i += 64)
+        for (uint64_t bits = ended_bits(vector, i); bits; bits &= bits - 1) chosen[n++] = i + __builtin_ctzll(bits);
+    for (; i < first + count; i++) { /* without a branch, which could not be predicted */
         chosen[n] = i;
         n += all | has_ended(vector, i);
     }
@@ -305,10 +319,17 @@ cm_status cm_vector_env_check_step(const cm_vector_env *vector, int first, int c
     return CM_OK;
 }
 
+/* legal[count, actions]: zeros in the rows of what has ended, else ones. */
+static inline void show_legal(uint8_t *restrict legal, const uint8_t *restrict terminated,
+                              const uint8_t *restrict truncated, int count, int actions) {
+    for (int i = 0; i < count; i++)
+        for (int a = 0; a < actions; a++) legal[i * actions + a] = !(terminated[i] | truncated[i]);
+}
+
 /* Counts a step of `count` instances, sets truncated, and fills the rows that depend on no rules. */
 static void finish_lanes(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
     const int32_t limit = vector->env.spec.max_steps > 0 ? vector->env.spec.max_steps : INT32_MAX;
-    const size_t actions = (size_t)vector->env.spec.actions;
+    const int actions = vector->env.spec.actions;
     int32_t *restrict steps = vector->steps + first;
     uint8_t *restrict truncated = vector->truncated + first;
     const uint8_t *restrict terminated = vector->terminated + first;
@@ -318,10 +339,11 @@ static void finish_lanes(cm_vector_env *vector, int first, int count, const cm_e
     if (rows->truncated) memcpy(rows->truncated + first, truncated, (size_t)count);
     if (rows->to_play) memset(rows->to_play + first, 0, (size_t)count * sizeof *rows->to_play);
     if (!rows->legal) return;
-    uint8_t *legal = rows->legal + (size_t)first * actions;
-    memset(legal, 1, (size_t)count * actions);
-    for (int i = 0; i < count; i++) {
-        if (terminated[i] | truncated[i]) memset(legal + (size_t)i * actions, 0, actions);
+    uint8_t *legal = rows->legal + (size_t)first * (size_t)actions;
+    if (actions == 2) { /* a number that the compiler knows makes a vector of the rows */
+        show_legal(legal, terminated, truncated, count, 2);
+    } else {
+        show_legal(legal, terminated, truncated, count, actions);
     }
 }
 
@@ -457,11 +479,12 @@ static cm_status check_next(const cm_vector_env *vector, int first, int count, c
 /* Those that have ended make a step, too, which costs less than to leave them out, and then begin. */
 static cm_status next_chunk(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
                             const cm_env_rows *rows) {
-    int chosen[CHUNK + 1];
+    int chosen[CHUNK + 1] = {0};
     const int ended = choose(vector, first, count, false, chosen);
     if (actions) {
         int32_t known[CHUNK];
-        for (int k = 0; k < count; k++) known[k] = has_ended(vector, first + k) ? 0 : actions[first + k];
+        memcpy(known, actions + first, (size_t)count * sizeof *known);
+        for (int k = 0; k < ended; k++) known[chosen[k] - first] = 0;
         step_numbered(vector, first, count, known, rows);
         CM_TRY(check_rewards(vector, first, count, rows));
     } else {

@@ -133,6 +133,66 @@ START_TEST(an_instance_does_not_depend_on_how_many_there_are) {
 }
 END_TEST
 
+static void compare_copies(const cumind_env_arrays *a, const cumind_env_copies *copy, const cumind_spec *spec, int n) {
+    const size_t rows = (size_t)n;
+    ck_assert_mem_eq(copy->observation, a->observation, rows * (size_t)spec->observation_size * sizeof(float));
+    ck_assert_mem_eq(copy->legal, a->legal, rows * (size_t)spec->actions);
+    ck_assert_mem_eq(copy->to_play, a->to_play, rows * sizeof(int32_t));
+    ck_assert_mem_eq(copy->terminated, a->terminated, rows);
+    ck_assert_mem_eq(copy->truncated, a->truncated, rows);
+    for (int i = 0; i < n; i++) ck_assert_double_eq(copy->reward[i], (double)a->reward[i]);
+}
+
+START_TEST(a_step_by_actions_of_64_bits_is_the_same_and_gives_copies) {
+    enum { N = 3, SIZE = 8192 };
+    static float observation[SIZE];
+    static uint8_t legal[SIZE], terminated[N], truncated[N];
+    static int32_t to_play[N], actions[N];
+    static double reward[N];
+    const cumind_env_copies copies = {observation, legal, to_play, reward, terminated, truncated};
+    for (int row = 0; cumind_env_name(row); row++) {
+        cumind_spec spec;
+        cumind_env *narrow;
+        open_env(cumind_env_name(row), N, "max_steps=20");
+        narrow = env;
+        open_env(cumind_env_name(row), N, "max_steps=20");
+        cumind_env_get_spec(env, &spec);
+        const cumind_env_arrays a = cumind_env_get_arrays(env);
+        ck_assert_uint_le((size_t)N * (size_t)spec.observation_size, SIZE);
+        for (int t = 0; t < 50; t++) {
+            int64_t wide[N];
+            first_legal(actions, N);
+            for (int i = 0; i < N; i++) wide[i] = actions[i];
+            ck_assert_int_eq(cumind_env_step(narrow, actions), CUMIND_OK);
+            ck_assert_msg(cumind_env_step_int64(env, wide, &copies) == CUMIND_OK, "%s", cumind_error_message());
+            compare_copies(&a, &copies, &spec, N);
+            const cumind_env_arrays other = cumind_env_get_arrays(narrow);
+            compare_copies(&other, &copies, &spec, N);
+        }
+        ck_assert_int_eq(cumind_env_reset(env, NULL, NULL), CUMIND_OK);
+        ck_assert_int_eq(cumind_env_copy_arrays(env, &copies), CUMIND_OK);
+        compare_copies(&a, &copies, &spec, N);
+        cumind_env_close(narrow);
+        cumind_env_close(env);
+    }
+}
+END_TEST
+
+START_TEST(actions_beyond_32_bits_are_refused) {
+    const int64_t beyond[2] = {0, (int64_t)1 << 32}, wrong[2] = {0, 3}, right[2] = {0, 2};
+    const cumind_env_copies none = {0};
+    open_env("catch", 2, NULL);
+    expect(cumind_env_step_int64(env, beyond, NULL), CUMIND_ERR_INPUT, "actions: numbers out of the range of int32");
+    expect(cumind_env_step_int64(env, wrong, NULL), CUMIND_ERR_INPUT, "instance 1: action 3 is not in [0, 3)");
+    expect(cumind_env_step_int64(env, NULL, NULL), CUMIND_ERR_INPUT, "actions must not be NULL");
+    expect(cumind_env_step_int64(NULL, right, NULL), CUMIND_ERR_INPUT, "the handle is NULL");
+    expect(cumind_env_copy_arrays(env, NULL), CUMIND_ERR_INPUT, "copies must not be NULL");
+    expect(cumind_env_copy_arrays(NULL, &none), CUMIND_ERR_INPUT, "the handle is NULL");
+    ck_assert_int_eq(cumind_env_step_int64(env, right, &none), CUMIND_OK);
+    cumind_env_close(env);
+}
+END_TEST
+
 /* Also where another has just ended, so that the batch moves in parts. */
 START_TEST(an_illegal_action_moves_nothing) {
     static const int32_t games[5][2] = {{0, 4}, {3, 0}, {1, 8}, {4, 2}, {2, 5}}; /* the first is won by then */
@@ -336,6 +396,8 @@ int main(void) {
     tcase_add_test(tests, continuous_tasks_take_values);
     tcase_add_test(tests, a_copy_goes_on_as_the_other);
     tcase_add_test(tests, a_library_is_opened_by_its_path_and_a_text_in_python_is_given_seeds);
+    tcase_add_test(tests, a_step_by_actions_of_64_bits_is_the_same_and_gives_copies);
+    tcase_add_test(tests, actions_beyond_32_bits_are_refused);
     tcase_add_test(tests, wrong_arguments_are_named);
     tcase_add_test(tests, names_have_the_size_that_they_mean);
     tcase_add_test(tests, a_forked_process_opens_environments_of_its_own);

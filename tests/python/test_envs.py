@@ -83,6 +83,56 @@ class Environments(unittest.TestCase):
             self.assertEqual(np.shares_memory(first, second), same)
             self.assertEqual(np.array_equal(first, before), not same)
 
+    def test_what_a_caller_keeps_of_a_step_stays_as_it_was(self):
+        """Arrays are written again only where nothing refers to them, not even a view."""
+        keeps = (
+            lambda told: told,
+            lambda told: told[0][1:, :2],
+            lambda told: told[1][::-1],
+            lambda told: memoryview(told[2]),
+            lambda told: told[4]["to_play"],
+            lambda told: told[4]["action_mask"].T,
+        )
+        for keep in keeps:
+            vector = gym.make_vec("cumind/connect4", num_envs=3)
+            vector.reset(seed=1)
+            kept, before = [], []
+            for t in range(6):
+                told = vector.step(np.full(3, t))
+                kept.append(keep(told))
+                before.append(pickle.dumps(told))
+                del told
+            again = gym.make_vec("cumind/connect4", num_envs=3)
+            again.reset(seed=1)
+            for t in range(6):
+                told = again.step(np.full(3, t))
+                self.assertEqual(pickle.dumps(told), before[t])
+                for mine, other in zip(self._arrays(kept[t]), self._arrays(keep(told))):
+                    np.testing.assert_array_equal(mine, other)
+
+    def _arrays(self, kept):
+        if isinstance(kept, tuple):
+            return [*kept[:4], *kept[4].values()]
+        return [kept]
+
+    def test_arrays_of_a_vector_serve_again_when_nothing_refers_to_them(self):
+        vector = gym.make_vec("cumind/CartPole-v1", num_envs=4)
+        vector.reset(seed=1)
+        places = set()
+        for _ in range(20):
+            told = vector.step(np.zeros(4, np.int64))
+            places.add(told[0].ctypes.data)
+        self.assertEqual(len(places), 2)
+
+    def test_actions_may_be_of_any_whole_type(self):
+        wanted = None
+        for actions in (np.array([0, 1]), np.array([0, 1], np.int32), np.array([0, 1], np.uint8), np.array([[0, 9], [1, 9]])[:, 0], [0, 1]):
+            vector = gym.make_vec("cumind/CartPole-v1", num_envs=2)
+            vector.reset(seed=1)
+            told = vector.step(actions)[0]
+            wanted = told if wanted is None else wanted
+            np.testing.assert_array_equal(told, wanted)
+
     def test_an_illegal_action_ends_a_single_episode_and_is_refused_by_a_vector(self):
         env = gym.make("cumind/tictactoe").unwrapped
         env.reset(seed=1)
