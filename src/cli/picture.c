@@ -88,7 +88,8 @@ static const char head[] =
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<style>body{margin:0;font:14px/1.4 'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif}"
     "body>svg{display:block;width:100%;height:auto;max-height:calc(100vh - 2.5em);touch-action:none;user-select:none}"
-    "svg .line{stroke-width:2.4}svg .thin{stroke-width:1}svg .dots{stroke-width:9}svg .small{stroke-width:5}"
+    "svg .line,svg .dots{vector-effect:non-scaling-stroke}svg .line{stroke-width:2.4}svg .thin{stroke-width:1}svg "
+    ".dots{stroke-width:9}svg .small{stroke-width:5}"
     "p{margin:.3em 1em;opacity:.7}.chosen{fill:#8883;stroke:#888}"
     "#tip{position:absolute;padding:.3em .6em;border:1px solid #8888;border-radius:4px;background:Canvas;"
     "color:CanvasText;pointer-events:none;white-space:nowrap}</style>\n</head>\n<body>\n";

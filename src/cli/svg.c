@@ -32,12 +32,11 @@ static void put_rules(const palette *p, FILE *out) {
 }
 
 static void put_style(cm_theme theme, FILE *out) {
-    fputs(
-        "<style>.grid{stroke-width:.8}.frame{fill:none}"
-        ".line{fill:none;stroke-width:1.8;stroke-linejoin:round;vector-effect:non-scaling-stroke}.thin{stroke-width:.8}"
-        ".dots{fill:none;stroke-width:7;stroke-linecap:round;vector-effect:non-scaling-stroke}.small{stroke-width:4}"
-        ".band{fill-opacity:.15}.legend{fill-opacity:.85}",
-        out);
+    fputs("<style>.grid{stroke-width:.8}.frame{fill:none}"
+          ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.thin{stroke-width:.8}"
+          ".dots{fill:none;stroke-width:7;stroke-linecap:round}.small{stroke-width:4}"
+          ".band{fill-opacity:.15}.legend{fill-opacity:.85}",
+          out);
     put_rules(theme == CM_THEME_DARK ? &dark : &light, out);
     if (theme == CM_THEME_AUTO) {
         fputs("@media(prefers-color-scheme:dark){", out);
