@@ -1,5 +1,6 @@
 #include "cli/axis.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,20 +10,30 @@ static const char minus[] = "\u2212", times[] = "\u00d7", raised_minus[] = "\u20
 static const char *const raised[10] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
                                        "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
 
+/* Ticks are at most so far apart, and numbers that are all smaller than the other are as good as 0. */
+static const double most_step = 1e308, least_size = 1e-305;
+
+/* A share of the distance between two numbers, which itself may be beyond the largest one. */
+static double share_of(double low, double high, double share) {
+    const double all = high - low;
+    return isfinite(all) ? share * all : share * high - share * low;
+}
+
 /* 1, 2 or 5 times a power of ten. */
 static double round_up(double rough) {
     const double unit = pow(10.0, floor(log10(rough) + 1e-9)), digits = rough / unit;
-    return unit * (digits > 5.0 + 1e-9 ? 10.0 : digits > 2.0 + 1e-9 ? 5.0 : digits > 1.0 + 1e-9 ? 2.0 : 1.0);
+    const double up = digits > 5.0 + 1e-9 ? 10.0 : digits > 2.0 + 1e-9 ? 5.0 : digits > 1.0 + 1e-9 ? 2.0 : 1.0;
+    return fmin(unit * up, most_step);
 }
 
 /* Ticks are counted in steps, so that rounding adds up to nothing. */
 static void set_ticks(cm_axis *a, int most) {
-    for (double rough = (a->high - a->low) / most;; rough = a->step * 1.5) {
+    for (double rough = share_of(a->low, a->high, 1.0 / most);; rough = a->step * 1.5) {
         a->step = round_up(rough);
         const double first = ceil(a->low / a->step - 1e-9), last = floor(a->high / a->step + 1e-9);
         a->first = first * a->step;
         a->ticks = (int)(last - first) + 1;
-        if (a->ticks <= most || a->ticks < 2) break;
+        if (a->ticks <= most || a->ticks < 2 || a->step == most_step) break;
     }
     if (a->ticks < 1) a->first = (a->low + a->high) / 2.0, a->ticks = 1;
 }
@@ -80,19 +91,16 @@ static void set_unit(cm_axis *a) {
 void cm_axis_make(double low, double high, double margin, int most, cm_axis *out) {
     const double size = fmax(fabs(low), fabs(high));
     *out = (cm_axis){.low = low, .high = high};
-    if (high - low <= 1e-9 * size || high == low) {
-        const double half = size > 0.0 ? size / 20.0 : 0.5;
-        out->low = low - half, out->high = high + half;
-    } else {
-        out->low = low - margin * (high - low), out->high = high + margin * (high - low);
-    }
+    const bool is_zero = size < least_size, is_one = is_zero || high - low <= 1e-9 * size;
+    const double space = is_zero ? 0.5 : is_one ? size / 20.0 : share_of(low, high, margin);
+    out->low = fmax(low - space, -DBL_MAX), out->high = fmin(high + space, DBL_MAX);
     set_ticks(out, most < CM_AXIS_TICKS ? most : CM_AXIS_TICKS);
     set_offset(out);
     set_unit(out);
 }
 
 double cm_axis_tick(const cm_axis *axis, int i) {
-    const double value = axis->first + i * axis->step;
+    const double value = fma(i, axis->step, axis->first); /* without a product that may be too large */
     return fabs(value) < axis->step * 1e-6 ? 0.0 : value; /* not -0, nor 1e-17 */
 }
 
@@ -131,4 +139,8 @@ void cm_axis_plain(const char *text, char out[CM_AXIS_LABEL]) {
     out[used] = '\0';
 }
 
-double cm_axis_share(const cm_axis *axis, double value) { return (value - axis->low) / (axis->high - axis->low); }
+double cm_axis_share(const cm_axis *axis, double value) {
+    const double all = axis->high - axis->low;
+    if (isfinite(all)) return (value - axis->low) / all;
+    return (value / 2.0 - axis->low / 2.0) / (axis->high / 2.0 - axis->low / 2.0);
+}

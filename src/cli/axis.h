@@ -16,7 +16,8 @@ typedef struct cm_axis {
 } cm_axis;
 
 /* An axis from a little below `low` to a little above `high` (`margin` of the distance, each) with at most `most` ticks
- * (1 .. CM_AXIS_TICKS). Numbers that are equal, or all but, get the space around them. low <= high, both finite. */
+ * (1 .. CM_AXIS_TICKS), or 3 where they are 1e308 apart. Numbers that are equal, or all but, get the space around them.
+ * low <= high, both finite, up to the largest there is. */
 void cm_axis_make(double low, double high, double margin, int most, cm_axis *out);
 
 /* Tick i: its number and its label. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/plot_range.h"
 #include "core/arena.h"
 #include "core/file.h"
 
@@ -73,19 +74,20 @@ static double value_at(const cm_curve *curve, double x) {
     if (curve->x[i] == x) return curve->y[i];
     if (i == 0) return NAN;
     const double share = (x - curve->x[i - 1]) / (curve->x[i] - curve->x[i - 1]);
-    return curve->y[i - 1] + share * (curve->y[i] - curve->y[i - 1]);
+    return cm_plot_between(curve->y[i - 1], curve->y[i], share);
 }
 
 static void add_mean(cm_curve *out, const cm_curve *curves, int count, double x) {
-    double sum = 0.0, low = INFINITY, high = -INFINITY;
+    double sum = 0.0, parts = 0.0 /* of a sum that is too large */, low = INFINITY, high = -INFINITY;
     int there = 0;
     for (int c = 0; c < count; c++) {
         const double y = value_at(&curves[c], x);
         if (isnan(y)) continue;
-        sum += y, there++;
+        sum += y, parts += y / count, there++;
         low = fmin(low, y), high = fmax(high, y);
     }
-    add(out, x, sum / there);
+    const double mean = isfinite(sum) ? sum / there : parts / ((double)there / count);
+    add(out, x, fmin(fmax(mean, low), high));
     out->low[out->n - 1] = low;
     out->high[out->n - 1] = high;
     out->runs_at[out->n - 1] = there;

@@ -40,18 +40,14 @@ typedef struct canvas {
     cm_axis x, y;
 } canvas;
 
-static int column_of(const canvas *c, double x) {
-    return (int)lround((x - c->x.low) / (c->x.high - c->x.low) * (c->columns - 1));
-}
-static int row_of(const canvas *c, double y) {
-    return (int)lround((c->y.high - y) / (c->y.high - c->y.low) * (c->rows - 1));
-}
+static int column_of(const canvas *c, double x) { return (int)lround(cm_axis_share(&c->x, x) * (c->columns - 1)); }
+static int row_of(const canvas *c, double y) { return (int)lround((1.0 - cm_axis_share(&c->y, y)) * (c->rows - 1)); }
 static unsigned char *cell_of(const canvas *c, int row, int column) { return &c->cell[row * c->columns + column]; }
 
 /* The value of y [n] at x between points i - 1 and i. */
 static double between(const cm_plot_series *s, const double *y, int i, double x) {
     const double width = s->x[i] - s->x[i - 1];
-    return width > 0.0 ? y[i - 1] + (y[i] - y[i - 1]) * (x - s->x[i - 1]) / width : y[i];
+    return width > 0.0 ? cm_plot_between(y[i - 1], y[i], (x - s->x[i - 1]) / width) : y[i];
 }
 
 static void put_band(canvas *c, const cm_plot_series *s, int index) {
@@ -77,8 +73,8 @@ static void put_series(canvas *c, const cm_plot_series *s, int index) {
         *cell_of(c, row_of(c, s->y[i]), column_of(c, s->x[i])) = mark;
         for (int k = 1; i > 0 && !s->dots && isfinite(s->y[i - 1]) && k < steps; k++) {
             const double t = (double)k / steps;
-            *cell_of(c, row_of(c, s->y[i - 1] + t * (s->y[i] - s->y[i - 1])),
-                     column_of(c, s->x[i - 1] + t * (s->x[i] - s->x[i - 1]))) = mark;
+            *cell_of(c, row_of(c, cm_plot_between(s->y[i - 1], s->y[i], t)),
+                     column_of(c, cm_plot_between(s->x[i - 1], s->x[i], t))) = mark;
         }
     }
 }

@@ -19,8 +19,8 @@
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) values.push(k * step);
     return {step, values};
   };
-  const labelOf = (value, {step, values}) => {
-    const size = Math.max(...values.map(Math.abs));
+  const labelOf = (divided, ticks, by) => {
+    const size = Math.max(...ticks.values.map(Math.abs)) * by, step = ticks.step * by, value = divided * by;
     const [unit, suffix] = size >= 1e9 ? [1e9, 'G'] : size >= 1e6 ? [1e6, 'M'] : size >= 1e4 ? [1e3, 'k'] : [1, ''];
     if (size < 1e-3 || size >= 1e12) return String(+value.toPrecision(6)).replace('-', '\u2212');
     const places = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
@@ -33,19 +33,20 @@
     for (const v of y.values) {
       const at = top + height * (panel.y[1] - v) / (panel.y[1] - panel.y[0]);
       element(panel.ticks, 'line', {class: 'grid', x1: left, x2: left + width, y1: at, y2: at});
-      element(panel.ticks, 'text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, labelOf(v, y));
+      element(panel.ticks, 'text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, labelOf(v, y, panel.unit));
     }
     for (const v of x.values) {
       const at = left + width * (v - panel.x[0]) / (panel.x[1] - panel.x[0]);
       element(panel.ticks, 'line', {class: 'grid', x1: at, x2: at, y1: top, y2: top + height});
-      element(panel.ticks, 'text', {x: at, y: top + height + 16, 'text-anchor': 'middle'}, labelOf(v, x));
+      element(panel.ticks, 'text', {x: at, y: top + height + 16, 'text-anchor': 'middle'}, labelOf(v, x, 1));
     }
   };
 
   // ---- the view ----
   const panels = [...picture.querySelectorAll('.panel')].map((group) => {
-    const x = numbers(group.dataset.x), y = numbers(group.dataset.y), ticks = group.querySelector('.ticks');
-    return {group, frame: numbers(group.dataset.frame), all: {x, y}, x, y, ticks, drawn: ticks.innerHTML,
+    const x = numbers(group.dataset.x), range = numbers(group.dataset.y), ticks = group.querySelector('.ticks');
+    const unit = Number.isFinite(range[1] - range[0]) ? 1 : 1e9, y = range.map((v) => v / unit); // so that the distance is a number
+    return {group, frame: numbers(group.dataset.frame), all: {x, y}, x, y, unit, ticks, drawn: ticks.innerHTML,
             data: group.querySelector('.data')};
   });
   const show = (panel) => {
@@ -104,7 +105,7 @@
   const pointsOf = (panel, group) => [...group.querySelectorAll('path')].flatMap((path) =>
     [...path.getAttribute('d').matchAll(/[ML]([-\d.]+),([-\d.]+)/g)].map(([, x, y]) => {
       const [, , width, height] = panel.frame, {x: [left, right], y: [low, high]} = panel.all;
-      return {x: left + (right - left) * x / width, y: high - (high - low) * y / height};
+      return {x: left + (right - left) * x / width, y: (high - (high - low) * y / height) * panel.unit};
     }));
   for (const panel of panels)
     panel.series = [...panel.group.querySelectorAll('.series')].map((group) => ({

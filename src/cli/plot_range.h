@@ -18,6 +18,11 @@ static inline cm_plot_range cm_plot_range_both(cm_plot_range a, cm_plot_range b)
     const cm_plot_range both = {fmin(a.low, b.low), fmax(a.high, b.high)};
     return both;
 }
+/* What is a share of the way from a to b, whose distance may be beyond the largest number. */
+static inline double cm_plot_between(double a, double b, double share) {
+    const double way = b - a;
+    return isfinite(way) ? a + share * way : (1.0 - share) * a + share * b;
+}
 static inline void cm_plot_range_widen(cm_plot_range *r, double v) {
     r->low = fmin(r->low, v);
     r->high = fmax(r->high, v);

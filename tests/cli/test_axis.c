@@ -39,6 +39,11 @@ static const struct {
     {1e9, 1e9 + 10, "0 2 4 6 8 10 | +1000000000"},
     {7, 7, "6.7 6.8 6.9 7.0 7.1 7.2 7.3"},
     {0, 0, "\u22120.4 \u22120.2 0.0 0.2 0.4"},
+    {-1.7e308, 1.7e308, "\u22121 0 1 | \u00d710\u00b3\u2070\u2078"},
+    {1e308, 1.79e308, "1.0 1.2 1.4 1.6 | \u00d710\u00b3\u2070\u2078"},
+    {1.79e308, 1.79e308, "1.72 1.74 1.76 1.78 | \u00d710\u00b3\u2070\u2078"},
+    {-1.79e308, -1.79e308, "\u22121.78 \u22121.76 \u22121.74 \u22121.72 | \u00d710\u00b3\u2070\u2078"},
+    {0, 5e-324, "\u22120.4 \u22120.2 0.0 0.2 0.4"},
     {-3, -3, "\u22123.15 \u22123.10 \u22123.05 \u22123.00 \u22122.95 \u22122.90 \u22122.85"},
 };
 
@@ -48,6 +53,26 @@ START_TEST(ticks_are_round_and_labels_short) {
     cm_axis_make(cases[_i].low, cases[_i].high, 0.05, 7, &axis);
     text_of(&axis, text);
     ck_assert_str_eq(text, cases[_i].text);
+}
+END_TEST
+
+/* Whose distance is beyond the largest number. */
+START_TEST(numbers_of_any_size_have_their_place) {
+    static const double ends[][2] = {{-1.7976931348623157e308, 1.7976931348623157e308}, {-1e308, 1.5e308}, {-1, 1e308}};
+    for (int most = 1; most <= CM_AXIS_TICKS; most++) {
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            const double low = ends[i][0], high = ends[i][1];
+            cm_axis axis;
+            cm_axis_make(low, high, 0.05, most, &axis);
+            ck_assert(isfinite(axis.low) && isfinite(axis.high) && axis.low <= low && axis.high >= high);
+            ck_assert(axis.ticks >= 1 && axis.ticks <= (most > 3 ? most : 3));
+            for (int t = 0; t < axis.ticks; t++)
+                ck_assert(cm_axis_tick(&axis, t) >= axis.low && cm_axis_tick(&axis, t) <= axis.high);
+            ck_assert_double_eq(cm_axis_share(&axis, axis.low), 0.0);
+            ck_assert_double_eq(cm_axis_share(&axis, axis.high), 1.0);
+            ck_assert_double_eq_tol(cm_axis_share(&axis, axis.low / 2 + axis.high / 2), 0.5, 1e-12);
+        }
+    }
 }
 END_TEST
 
@@ -98,6 +123,7 @@ int main(void) {
     TCase *tests = tcase_create("axis");
     suite_add_tcase(suite, tests);
     tcase_add_loop_test(tests, ticks_are_round_and_labels_short, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(tests, numbers_of_any_size_have_their_place);
     tcase_add_test(tests, labels_are_ascii_where_they_have_to_be);
     tcase_add_test(tests, labels_read_back_to_their_ticks);
     return cm_test_main(suite);

@@ -43,6 +43,22 @@ START_TEST(a_run_has_the_points_that_have_the_number) {
 }
 END_TEST
 
+START_TEST(a_mean_of_the_largest_numbers_is_one) {
+    double x[2] = {0, 2}, y[3][2] = {{1.7e308, 1.5e308}, {1.7e308, -1.5e308}, {1.4e308, -1.7e308}};
+    cm_curve curves[3], mean;
+    double middle[1] = {1}, at[1] = {1e308};
+    for (int i = 0; i < 3; i++) curves[i] = (cm_curve){.x = x, .y = y[i], .n = 2, .runs = 1};
+    ck_assert_int_eq(cm_curve_mean(curves, 3, &mean), CM_OK);
+    ck_assert_double_eq_tol(mean.y[0] / 1e308, 1.6, 1e-12);
+    ck_assert_double_eq_tol(mean.y[1] / 1e308, -1.7 / 3, 1e-12);
+    cm_curve_free(&mean);
+    curves[0] = (cm_curve){.x = middle, .y = at, .n = 1, .runs = 1};
+    ck_assert_int_eq(cm_curve_mean(curves, 2, &mean), CM_OK); /* 1 lies between the points of the other */
+    ck_assert_double_eq_tol(mean.y[1] / 1e308, 0.55, 1e-12);
+    cm_curve_free(&mean);
+}
+END_TEST
+
 START_TEST(a_damaged_file_is_named) {
     cm_curve curve;
     write_metrics("{\"env_steps\": 256}\n{\"env_steps\": }\n");
@@ -98,6 +114,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, a_run_has_the_points_that_have_the_number);
+    tcase_add_test(tests, a_mean_of_the_largest_numbers_is_one);
     tcase_add_test(tests, a_damaged_file_is_named);
     tcase_add_test(tests, there_is_a_number_for_each_row_of_the_table_and_no_other);
     tcase_add_test(tests, a_mean_counts_runs_between_their_first_and_last_point);

@@ -123,7 +123,8 @@ static void expect_no_data_in(const char *svg, cm_box box) {
 
 /* ---- tests ---- */
 
-static const double sizes[][2] = {{500, 0}, {1, -1}, {1e-5, 0}, {1e9, 0}, {1e-3, 1e9}, {0, 3}, {-200, 1e6}, {1e15, 0}};
+static const double sizes[][2] = {{500, 0}, {1, -1},     {1e-5, 0}, {1e9, 0},    {1e-3, 1e9},
+                                  {0, 3},   {-200, 1e6}, {1e15, 0}, {1.7e308, 0}};
 static const int counts[] = {1, 2, 5, 8, 20};
 
 START_TEST(labels_are_whole_and_apart_at_every_size_and_number_of_series) {
@@ -187,6 +188,32 @@ START_TEST(what_is_no_number_breaks_the_line) {
     const cm_plot plot = {"run", "x", "y", series, 1};
     ck_assert_int_eq(cm_plot_svg(&(cm_figure){"run", &plot, 1}, CM_THEME_AUTO, &svg), CM_ERR_INPUT);
     ck_assert_str_eq(cm_error_message(), "run: there is nothing to plot yet");
+}
+END_TEST
+
+/* In a picture and in a terminal. */
+START_TEST(numbers_from_one_end_of_all_to_the_other_are_drawn) {
+    const cm_plot_style style = {80, 20, false, false};
+    const cm_plot plot = {"run", "env steps", "return", series, 2};
+    char *drawn;
+    make_series(2, 1, 0);
+    for (int i = 0; i < POINTS; i++) ys[0][i] = 1.7e308 * sin(i / 9.0), ys[1][i] = -ys[0][i];
+    char *svg = draw_one(2);
+    expect_texts_apart(svg);
+    expect_no_data_in(svg, legend_of(svg));
+    const cm_box f = frame_of(svg);
+    double x, y, top = INFINITY, bottom = -INFINITY;
+    for (const char *at = strstr(svg, "<svg class=\"data\""), *end = strstr(at, "</svg>"); at < end; at++)
+        if ((*at == 'M' || *at == 'L') && sscanf(at + 1, "%lf,%lf", &x, &y) == 2)
+            top = fmin(top, y), bottom = fmax(bottom, y);
+    ck_assert_double_gt(top, 0.0);
+    ck_assert_double_lt(top, (f.bottom - f.top) / 10.0);
+    ck_assert_double_gt(bottom, (f.bottom - f.top) * 0.9);
+    free(svg);
+    ck_assert_int_eq(cm_plot_text(&plot, &style, &drawn), CM_OK);
+    ck_assert_ptr_nonnull(strstr(drawn, "run x10^308\n"));
+    ck_assert_ptr_nonnull(strstr(drawn, "\n  -1.5 |"));
+    free(drawn);
 }
 END_TEST
 
@@ -310,6 +337,8 @@ START_TEST(a_page_is_one_file_that_asks_for_no_other) {
     ck_assert_int_eq(cm_picture_write_page(svg, path), CM_OK);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &page, &size), CM_OK);
     ck_assert_ptr_nonnull(strstr(page, "data-frame"));
+    ck_assert_ptr_nonnull(strstr(page, "non-scaling-stroke")); /* which a picture of another size has not */
+    ck_assert_ptr_null(strstr(svg, "non-scaling-stroke"));
     ck_assert_ptr_nonnull(strstr(page, "addEventListener('wheel'"));
     ck_assert_int_eq(count_of(page, "http"), 1); /* the name of SVG */
     ck_assert_int_eq(count_of(page, "src="), 0);
@@ -356,6 +385,7 @@ int main(void) {
     tcase_add_test(tests, a_legend_stands_next_to_data_that_leave_no_space);
     tcase_add_test(tests, a_point_alone_is_a_dot);
     tcase_add_test(tests, what_is_no_number_breaks_the_line);
+    tcase_add_test(tests, numbers_from_one_end_of_all_to_the_other_are_drawn);
     tcase_add_test(tests, a_mean_of_fewer_runs_is_thin_and_said);
     tcase_add_test(tests, plots_of_a_figure_have_axes_of_their_own);
     tcase_add_test(tests, panels_with_legends_next_to_them_are_in_one_column);
