@@ -66,7 +66,7 @@ static void make_heads(cm_builder *b, const char *const *heads, const int *outpu
         snprintf(names[i], sizeof names[i], "%s.hidden", heads[i]);
         hidden_names[i] = names[i];
     }
-    cm_layer hidden_layer = cm_layer_make(c->head_hidden, c->norm, CM_ACT_RELU);
+    cm_layer hidden_layer = cm_layer_make(c->head_hidden, c->norm, cm_layer_head_activation(b));
     cm_layer_merged(b, hidden_names, count, x, &hidden_layer, y);
     for (int i = 0; i < count; i++) {
         char name[CM_PARAM_NAME];

@@ -82,7 +82,7 @@ static cm_var head_planes(cm_builder *b, const char *head, cm_var x) {
 static cm_var head_layers(cm_builder *b, const char *head, int outputs, cm_var x) {
     const cm_network_config *c = b->config;
     char name[CM_PARAM_NAME];
-    cm_layer hidden_layer = cm_layer_make(c->head_hidden, CM_NORM_BATCH, CM_ACT_RELU);
+    cm_layer hidden_layer = cm_layer_make(c->head_hidden, CM_NORM_BATCH, cm_layer_head_activation(b));
     cm_layer output = cm_layer_make(outputs, CM_NORM_NONE, CM_ACT_NONE);
     output.zero = c->zero_init;
     snprintf(name, sizeof name, "%s.hidden", head);

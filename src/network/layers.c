@@ -11,6 +11,8 @@ cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation) 
     return layer;
 }
 
+cm_activation cm_layer_head_activation(const cm_builder *b) { return b->config->elu_heads ? CM_ACT_ELU : CM_ACT_RELU; }
+
 /* Adds a row NAME.suffix; NULL after an error, which the builder keeps. */
 static const cm_param *add_param(cm_builder *b, const cm_param *row) {
     if (b->status == CM_OK) b->status = cm_param_table_add(b->table, row, NULL);

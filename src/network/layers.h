@@ -29,6 +29,8 @@ typedef struct cm_layer {
     cm_var residual;               /* conv only: added after the norm; CM_NO_VAR: none */
 } cm_layer;
 
+cm_activation cm_layer_head_activation(const cm_builder *b); /* of a head's hidden layer */
+
 /* The rest is zero, and none. */
 cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation);
 

@@ -19,6 +19,7 @@ typedef enum cm_network_preset { CM_PRESET_NONE, CM_PRESET_PLAIN, CM_PRESET_SMAL
 typedef enum cm_network_body { CM_BODY_PLAIN, CM_BODY_GELU_LAYERNORM } cm_network_body;
 typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE, CM_NORM_COUNT } cm_network_norm;
 typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
+typedef enum cm_head_activation { CM_HEAD_RELU, CM_HEAD_ELU } cm_head_activation;
 typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 
 typedef enum cm_downsample {
@@ -47,6 +48,7 @@ typedef struct cm_network_options {
     int trunk_layers;        /* mlp: layers between state and heads */
     int action_encoding;     /* cm_encoding (backend/backend.h); mlp, resnet */
     int policy_distribution; /* cm_policy_distribution */
+    int head_activation;     /* cm_head_activation, after that hidden layer; mlp, resnet */
     int head_hidden;         /* width of a head's hidden layer; mlp, resnet */
     int head_channels;       /* channels of a head's 1x1 convolution; resnet */
     double value_support_min, value_support_max, reward_support_min, reward_support_max;

@@ -269,11 +269,16 @@ typedef struct fixture {
     cm_inference *inference;
 } fixture;
 
-static void open_fixture(fixture *f, const cm_network_config *config, int rows) {
-    cm_test_network_open(&f->base, config, "ref", 1);
+/* Passes of a network that is open; weights that are written later are not theirs. */
+static void begin_fixture(fixture *f, int rows) {
     ck_assert(cm_stream_open(f->base.backend, &f->stream) == CM_OK);
     const cm_network_use use = cm_test_network_use(&f->base, f->stream, rows);
     ck_assert_msg(cm_inference_create(&use, 2 * rows, &f->inference) == CM_OK, "%s", cm_error_message());
+}
+
+static void open_fixture(fixture *f, const cm_network_config *config, int rows) {
+    cm_test_network_open(&f->base, config, "ref", 1);
+    begin_fixture(f, rows);
 }
 
 static void close_fixture(fixture *f) {
@@ -294,6 +299,63 @@ static void play(fixture *f, int rows) {
     ck_assert_msg(cm_inference_root(f->inference) == CM_OK, "%s", cm_error_message());
     ck_assert_msg(cm_inference_recurrent(f->inference) == CM_OK, "%s", cm_error_message());
 }
+
+/* The array of that name of a fixture's network. */
+static float *array_of(const fixture *f, const char *name, size_t *size) {
+    const cm_param *p = cm_param_table_find(cm_network_parameters(f->base.network), name);
+    ck_assert_msg(p != NULL, "%s", name);
+    *size = p->count;
+    return (p->state ? f->base.state : f->base.parameters) + p->offset;
+}
+
+static void fill_array(const fixture *f, const char *name, float first, float step) {
+    size_t size;
+    float *to = array_of(f, name, &size);
+    for (size_t i = 0; i < size; i++) to[i] = first + step * (float)i;
+}
+
+/* Whatever they read, the hidden units of a head are -2, -1.5, ... by its bias, or the shift of its norm: the output is
+ * the sum of 0.1 of each, activated. */
+START_TEST(heads_have_the_activation_that_is_asked_for) {
+    enum { UNITS = 8 };
+    static const char *const backends[] = {"ref", "cpu"}, *const heads[] = {"prediction.value_head",
+                                                                            "dynamics.reward_head"};
+    const bool is_elu = _i & 1, is_resnet = _i & 2;
+    cm_network_config c =
+        is_resnet ? lightzero_board(3, 3, 16, UNITS, scalar, 9) : cm_test_mlp(4, 2, 16, UNITS, scalar);
+    double want = 0.0;
+    if (!is_resnet) c.norm = CM_NORM_NONE;
+    c.elu_heads = is_elu;
+    for (int i = 0; i < UNITS; i++) {
+        const double x = -2.0 + 0.5 * i;
+        want += 0.1 * (x > 0.0 ? x : is_elu ? exp(x) - 1.0 : 0.0);
+    }
+    for (int k = 0; k < 2; k++) {
+        fixture f;
+        cm_test_network_open(&f.base, &c, backends[k], 1);
+        for (int h = 0; h < 2; h++) {
+            char name[CM_PARAM_NAME];
+            snprintf(name, sizeof name, "%s.hidden.weight", heads[h]);
+            fill_array(&f, name, 0.0f, 0.0f);
+            snprintf(name, sizeof name, "%s.hidden.bias", heads[h]);
+            fill_array(&f, name, is_resnet ? 0.0f : -2.0f, is_resnet ? 0.0f : 0.5f);
+            snprintf(name, sizeof name, "%s.hidden.norm.shift", heads[h]);
+            if (is_resnet) fill_array(&f, name, -2.0f, 0.5f);
+            snprintf(name, sizeof name, "%s.output.weight", heads[h]);
+            fill_array(&f, name, 0.1f, 0.0f);
+        }
+        begin_fixture(&f, 3);
+        play(&f, 3);
+        const cm_inference_arrays *a = cm_inference_get(f.inference);
+        for (int row = 0; row < 3; row++) {
+            ck_assert_double_eq_tol((double)a->root_value[row], want, 1e-5);
+            ck_assert_double_eq_tol((double)a->value[row], want, 1e-5);
+            ck_assert_double_eq_tol((double)a->reward[row], want, 1e-5);
+        }
+        close_fixture(&f);
+    }
+}
+END_TEST
 
 START_TEST(zero_heads_start_with_uniform_policy_and_value_zero) {
     cm_network_config configs[] = {small(), lightzero_mlp(4, 2, 64, true), lightzero_board(3, 3, 16, 8, s21, 9)};
@@ -461,6 +523,7 @@ int main(void) {
     tcase_add_test(tc, an_lstm_starts_within_one_by_the_root_of_its_units);
     tcase_add_test(tc, value_prefixes_need_a_family_that_has_them_and_dynamics);
     tcase_add_test(tc, preset_small_has_the_recipes_81556_parameters);
+    tcase_add_loop_test(tc, heads_have_the_activation_that_is_asked_for, 0, 4);
     tcase_add_test(tc, zero_heads_start_with_uniform_policy_and_value_zero);
     tcase_add_test(tc, a_row_alone_gives_what_it_gives_among_others);
     tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);
