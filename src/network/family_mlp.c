@@ -28,7 +28,7 @@ static cm_var finish_transition(cm_builder *b, const char *name, cm_var x, cm_va
 
 /* Names of a transition's layers. */
 typedef struct transition_names {
-    const char *first, *code, *second;
+    const char *first, *embedding, *code, *second;
 } transition_names;
 
 /* What a code [B, C] makes of a state. The first layer reads both, each by a weight of its own, so that gradients reach
@@ -44,6 +44,8 @@ static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var st
 
 /* What an action makes of a state. */
 static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    if (b->config->action_embedding > 0)
+        return apply_code(b, names, state, cm_layer_action_units(b, names->embedding, action));
     if (cm_layer_reads_numbers(b)) return apply_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
@@ -52,7 +54,8 @@ static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var 
 }
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {"dynamics.transition.0", "dynamics.numbers", "dynamics.transition.1"};
+    static const transition_names names = {"dynamics.transition.0", "dynamics.action", "dynamics.numbers",
+                                           "dynamics.transition.1"};
     return apply_action(b, &names, state, action);
 }
 
@@ -113,12 +116,13 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {"afterstate.transition.0", "afterstate.numbers", "afterstate.transition.1"};
+    static const transition_names names = {"afterstate.transition.0", "afterstate.action", "afterstate.numbers",
+                                           "afterstate.transition.1"};
     return apply_action(b, &names, state, action);
 }
 
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
-    static const transition_names names = {"dynamics.transition.0", "dynamics.code", "dynamics.transition.1"};
+    static const transition_names names = {"dynamics.transition.0", NULL, "dynamics.code", "dynamics.transition.1"};
     return apply_code(b, &names, afterstate, code);
 }
 

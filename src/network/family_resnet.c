@@ -39,7 +39,7 @@ static cm_var representation(cm_builder *b, cm_var x) {
 
 /* Names of a transition's parts. */
 typedef struct transition_names {
-    const char *stem, *code, *blocks;
+    const char *stem, *embedding, *code, *blocks;
 } transition_names;
 
 /* What a code [B, C] makes of a state. It gets planes of its own: what it brings has a place on the board. */
@@ -56,9 +56,26 @@ static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var st
     return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
 }
 
+/* What an embedded action makes of a state. The stem reads both, each by a weight of its own. */
+static cm_var apply_embedding(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    int size[3];
+    cm_network_state_planes(b->config, size);
+    cm_layer stem = stem_from(b, state), linear = cm_layer_make(b->config->channels, CM_NORM_NONE, CM_ACT_NONE);
+    linear.no_bias = true;
+    cm_var of_action = cm_layer_action_planes(b, names->embedding, action, size);
+    of_action = cm_layer_conv(b, names->code, of_action, 3, 1, &linear);
+    cm_var x = cm_tape_add(b->tape, cm_layer_conv(b, names->stem, state, 3, 1, &linear), of_action, CM_ACT_NONE);
+    return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
+}
+
 /* What an action makes of a state. */
 static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
-    if (cm_layer_reads_numbers(b)) return apply_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
+    const bool is_embedded = b->config->action_embedding > 0;
+    if (cm_layer_reads_numbers(b))
+        return apply_code(b, names, state,
+                          is_embedded ? cm_layer_action_units(b, names->embedding, action)
+                                      : cm_layer_numbers(b, action, b->config->encoding));
+    if (is_embedded) return apply_embedding(b, names, state, action);
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer stem = stem_from(b, state);
     cm_var x = cm_layer_conv(b, names->stem, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
@@ -66,7 +83,7 @@ static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var 
 }
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {"dynamics.stem", "dynamics.numbers", "dynamics.blocks"};
+    static const transition_names names = {"dynamics.stem", "dynamics.action", "dynamics.numbers", "dynamics.blocks"};
     return apply_action(b, &names, state, action);
 }
 
@@ -118,12 +135,13 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {"afterstate.stem", "afterstate.numbers", "afterstate.blocks"};
+    static const transition_names names = {"afterstate.stem", "afterstate.action", "afterstate.numbers",
+                                           "afterstate.blocks"};
     return apply_action(b, &names, state, action);
 }
 
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
-    static const transition_names names = {"dynamics.stem", "dynamics.code", "dynamics.blocks"};
+    static const transition_names names = {"dynamics.stem", NULL, "dynamics.code", "dynamics.blocks"};
     return apply_code(b, &names, afterstate, code);
 }
 

@@ -217,6 +217,49 @@ static cm_var embed_numbers(cm_builder *b, const char *name, cm_var x, cm_var ac
     return cm_tape_add(b->tape, x, cm_tape_dense(b->tape, code, weight, CM_NO_VAR, NULL, CM_ACT_NONE), CM_ACT_NONE);
 }
 
+/* [B, n] of ones. */
+static cm_var ones(cm_builder *b, cm_var action, int n) {
+    if (action == CM_NO_VAR) return CM_NO_VAR;
+    const int rows = cm_tape_shape(b->tape, action)->dim[0];
+    return cm_tape_reshape_rows(b->tape, cm_tape_constant(b->tape, rows * n, 1.0f), rows);
+}
+
+static cm_layer embedding_layer(const cm_builder *b) {
+    cm_layer layer = cm_layer_make(b->config->action_embedding, CM_NORM_LAYER, CM_ACT_RELU);
+    layer.no_bias = true;
+    return layer;
+}
+
+cm_var cm_layer_action_units(cm_builder *b, const char *name, cm_var action) {
+    const cm_action_input encoded = {action, b->config->encoding, b->config->actions};
+    cm_layer layer = embedding_layer(b);
+    if (cm_layer_reads_numbers(b)) {
+        layer.no_bias = false;
+        return cm_layer_dense(b, name, cm_layer_numbers(b, action, b->config->encoding), &layer);
+    }
+    layer.action = &encoded;
+    return cm_layer_dense(b, name, ones(b, action, 1), &layer);
+}
+
+/* A layer norm over planes has a scale and a shift of each of their numbers. */
+static cm_var norm_planes(cm_builder *b, const char *name, cm_var x) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    const int n = (int)(cm_tensor_count(cm_tape_shape(b->tape, x)) / cm_tape_shape(b->tape, x)->dim[0]);
+    cm_param one = vector_param(n, CM_INIT_ONE, false), zero = vector_param(n, CM_INIT_ZERO, false);
+    cm_norm_vars norm = {.mean = CM_NO_VAR, .variance = CM_NO_VAR, .residual = CM_NO_VAR};
+    norm.scale = cm_layer_param(b, name, "norm.scale", &one);
+    norm.shift = cm_layer_param(b, name, "norm.shift", &zero);
+    return cm_tape_layer_norm(b->tape, x, &norm, CM_ACT_RELU, 1);
+}
+
+cm_var cm_layer_action_planes(cm_builder *b, const char *name, cm_var action, const int size[2]) {
+    const cm_action_input encoded = {action, b->config->encoding, b->config->actions};
+    const cm_layer layer = embedding_layer(b);
+    cm_var x = cm_tape_reshape_nhwc(b->tape, ones(b, action, size[0] * size[1]), size[0], size[1], 1);
+    x = conv_linear(b, name, cm_tape_action_encoding(b->tape, x, &encoded), 1, 1, &layer);
+    return norm_planes(b, name, x);
+}
+
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     if (b->config->per_number) return embed_numbers(b, name, x, action);

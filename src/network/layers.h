@@ -63,6 +63,13 @@ bool cm_layer_reads_numbers(const cm_builder *b);
 /* The numbers of action [B]: [B, n D] onehot, [B, D] scaled. */
 cm_var cm_layer_numbers(cm_builder *b, cm_var action, cm_encoding encoding);
 
+/* What the encoding of action [B] becomes before a state meets it: [B, action_embedding], NAME.weight and NAME.norm.*
+ * (layer norm, ReLU). It has no bias of its own: a column of ones in front of the encoding is one. */
+cm_var cm_layer_action_units(cm_builder *b, const char *name, cm_var action);
+/* The same as planes [B, H, W, action_embedding] for states of `size` = H, W: a 1x1 convolution of the encoding's
+ * planes, normalised over all of a sample (networks 5). */
+cm_var cm_layer_action_planes(cm_builder *b, const char *name, cm_var action, const int size[2]);
+
 /* x + NAME.table[action], table [A, H]; with a policy per number x + the columns of NAME.numbers [H, P] of each
  * number of the action. */
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action);

@@ -64,6 +64,8 @@ typedef struct cm_network_config {
     bool minmax;            /* state_norm: scale the hidden state to [0, 1] per sample */
     bool residual_dynamics; /* mlp */
     cm_encoding encoding;
+    int action_embedding; /* mlp, resnet: units or planes that an action's encoding becomes before a state meets it; 0:
+                             none */
     cm_support value_support, reward_support; /* size 1: scalar heads */
     int prefix_horizon;                       /* mlp, resnet: steps of a value prefix; 0: there are rewards */
     int lstm;                                 /* L, with prefix_horizon */

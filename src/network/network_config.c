@@ -26,6 +26,7 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                   .minmax = o->state_norm == CM_STATE_NORM_MINMAX,
                                   .residual_dynamics = o->residual_dynamics,
                                   .encoding = (cm_encoding)o->action_encoding,
+                                  .action_embedding = o->family == CM_FAMILY_CUMIND ? 0 : o->action_embedding,
                                   .value_support = {(float)o->value_support_min, (float)o->value_support_max,
                                                     o->value_support_size, o->value_transform},
                                   .reward_support = {(float)o->reward_support_min, (float)o->reward_support_max,

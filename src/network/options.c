@@ -82,6 +82,10 @@ const cm_option cm_network_option_rows[] = {
         "actions, or one plane with a 1 on the cell that is played. Of actions that are several numbers scaled is an "
         "entry for each number, which learns faster than onehot and makes many action_bins pay (docs/RESULTS.md).",
         .choices = "onehot|scaled|board", .idle = if_cumind),
+    CM_OPTION(INT, action_embedding, SECTION, "0", 0, 1024,
+              "EfficientZero V2: a layer of so many units (planes in family resnet), layer norm and ReLU between that "
+              "encoding and the dynamics; there 16, 64 for vectors. 0: none.",
+              .usual = {0, 128}, .idle = if_cumind),
     CM_OPTION(ENUM, policy_distribution, SECTION, "auto", 0, 0,
               "What the policy of actions that are several numbers is a distribution of: joint, one over all "
               "combinations of their values, at most 1024; per_number, one over the values of each number, with "

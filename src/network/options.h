@@ -47,6 +47,7 @@ typedef struct cm_network_options {
     bool residual_dynamics;  /* mlp */
     int trunk_layers;        /* mlp: layers between state and heads */
     int action_encoding;     /* cm_encoding (backend/backend.h); mlp, resnet */
+    int action_embedding;    /* units or planes, 0: none; mlp, resnet */
     int policy_distribution; /* cm_policy_distribution */
     int head_activation;     /* cm_head_activation, after that hidden layer; mlp, resnet */
     int head_hidden;         /* width of a head's hidden layer; mlp, resnet */

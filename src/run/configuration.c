@@ -197,7 +197,7 @@ static const struct {
      "policy alphazero learns no dynamics",
      NULL,
      {"reward_weight", "unroll_scale", "hidden_gradient_scale", "hidden_gradient_form", "residual_dynamics",
-      "action_encoding", "reward_support_min", "reward_support_max", "reward_support_size"}},
+      "action_encoding", "action_embedding", "reward_support_min", "reward_support_max", "reward_support_size"}},
     {is_gumbel,
      "selection by gumbel plays what its halving leaves, at no temperature",
      NULL,

@@ -357,6 +357,106 @@ START_TEST(heads_have_the_activation_that_is_asked_for) {
 }
 END_TEST
 
+enum { EMBEDDED = 5, BOARD = 3, ACTIONS = 9 };
+
+/* Entry k of an action's encoding on a cell. */
+static double encoded(cm_encoding encoding, int action, int cell, int k) {
+    if (encoding == CM_ENCODE_ONEHOT) return k == action;
+    return encoding == CM_ENCODE_SCALED ? (double)action / ACTIONS : cell == action;
+}
+
+/* out[cells, EMBEDDED] = ReLU(layer norm over all of them of weight[EMBEDDED, 1 + entries] (1, encoding)); its scale
+ * grows by .01 from 1, its shift is -.1. */
+static void embed(cm_encoding encoding, int action, int cells, const float *weight, double *out) {
+    const int entries = encoding == CM_ENCODE_ONEHOT ? ACTIONS : 1, all = cells * EMBEDDED;
+    double mean = 0.0, variance = 0.0;
+    for (int i = 0; i < all; i++) {
+        const float *w = weight + i % EMBEDDED * (1 + entries);
+        out[i] = (double)w[0];
+        for (int k = 0; k < entries; k++) out[i] += (double)w[1 + k] * encoded(encoding, action, i / EMBEDDED, k);
+        mean += out[i] / all;
+    }
+    for (int i = 0; i < all; i++) variance += (out[i] - mean) * (out[i] - mean) / all;
+    for (int i = 0; i < all; i++) out[i] = fmax(0.0, (out[i] - mean) / sqrt(variance + 1e-5) * (1.0 + 0.01 * i) - 0.1);
+}
+
+/* Weight (i, i) of a layer whose `in` inputs are the `inner` columns of a row is 1, all others are 0. */
+static void fill_identity(const fixture *f, const char *name, int in) {
+    size_t size;
+    float *w = array_of(f, name, &size);
+    const size_t inner = size / (size_t)cm_param_table_find(cm_network_parameters(f->base.network), name)->dim[0];
+    const size_t middle = (inner / (size_t)in - 1) / 2 * (size_t)in; /* of a 3 x 3 convolution the one in its middle */
+    for (size_t i = 0; i < size; i++) w[i] = i % inner >= middle && i % inner - middle == i / inner ? 1.0f : 0.0f;
+}
+
+/* A dynamics that adds nothing to the embedded action, and a reward that is the sum of (j + 1) times its unit j. */
+static void show_embedding(const fixture *f, bool is_resnet) {
+    size_t size;
+    fill_array(f, "dynamics.action.norm.scale", 1.0f, 0.01f);
+    fill_array(f, "dynamics.action.norm.shift", -0.1f, 0.0f);
+    fill_identity(f, "dynamics.numbers.weight", EMBEDDED);
+    fill_array(f, is_resnet ? "dynamics.stem.weight" : "dynamics.transition.0.weight", 0.0f, 0.0f);
+    if (is_resnet) fill_array(f, "representation.stem.norm.scale", 0.0f, 0.0f); /* nothing is added to */
+    if (is_resnet) fill_identity(f, "dynamics.reward_head.conv.weight", 16);
+    if (!is_resnet) fill_identity(f, "dynamics.transition.1.weight", 16);
+    fill_array(f, "dynamics.reward_head.output.weight", 1.0f, 1.0f);
+    if (!is_resnet) {
+        fill_identity(f, "dynamics.reward_head.hidden.weight", 16);
+        return;
+    }
+    float *hidden = array_of(f, "dynamics.reward_head.hidden.weight", &size); /* [EMBEDDED, cells, EMBEDDED]: sums */
+    for (size_t i = 0; i < size; i++) hidden[i] = i % EMBEDDED == i / (BOARD * BOARD * EMBEDDED) ? 1.0f : 0.0f;
+}
+
+static cm_network_config embedding_config(bool is_resnet) {
+    cm_network_config c = is_resnet ? lightzero_board(BOARD, BOARD, 16, EMBEDDED, scalar, ACTIONS)
+                                    : cm_test_mlp(4, ACTIONS, 16, EMBEDDED, scalar);
+    c.init = CM_INIT_LECUN_NORMAL;
+    c.minmax = false;
+    c.action_embedding = EMBEDDED;
+    if (is_resnet) c.blocks = 0, c.head_channels = EMBEDDED;
+    if (!is_resnet) c.norm = CM_NORM_NONE;
+    return c;
+}
+
+/* Of mlp onehot and scaled, of resnet board, too. */
+START_TEST(actions_are_embedded_as_worked_out_from_their_encodings) {
+    static const cm_encoding encodings[] = {CM_ENCODE_ONEHOT, CM_ENCODE_SCALED, CM_ENCODE_ONEHOT, CM_ENCODE_SCALED,
+                                            CM_ENCODE_BOARD};
+    static const char *const backends[] = {"ref", "cpu"};
+    const bool is_resnet = _i >= 2;
+    const int cells = is_resnet ? BOARD * BOARD : 1;
+    cm_network_config c = embedding_config(is_resnet);
+    c.encoding = encodings[_i];
+    for (int k = 0; k < 2; k++) {
+        fixture f;
+        size_t size;
+        double e[BOARD * BOARD * EMBEDDED];
+        cm_test_network_open(&f.base, &c, backends[k], 1);
+        show_embedding(&f, is_resnet);
+        begin_fixture(&f, ACTIONS);
+        play(&f, ACTIONS);
+        const float *weight = array_of(&f, "dynamics.action.weight", &size);
+        for (int action = 0; action < ACTIONS; action++) {
+            double want = 0.0;
+            embed(c.encoding, action, cells, weight, e);
+            for (int i = 0; i < cells * EMBEDDED; i++) want += (i % EMBEDDED + 1) * e[i];
+            if (is_resnet) want /= pow(1.0 + 1e-5, 1.5); /* three norms with variance 1 */
+            ck_assert_double_eq_tol((double)cm_inference_get(f.inference)->reward[action], want, 2e-4 * (1.0 + want));
+        }
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Networks 5: 121,376 of the dynamics and 2,270,729 of its reward. */
+START_TEST(a_network_with_embedded_actions_has_as_many_parameters_as_efficientzero_v2) {
+    cm_network_config c = with_prefix(lightzero_board(6, 6, 64, 32, s601, 6), 512);
+    c.encoding = CM_ENCODE_SCALED, c.action_embedding = 16;
+    ck_assert_uint_eq(count_dynamics(&c), 121376 + 2270729);
+}
+END_TEST
+
 START_TEST(zero_heads_start_with_uniform_policy_and_value_zero) {
     cm_network_config configs[] = {small(), lightzero_mlp(4, 2, 64, true), lightzero_board(3, 3, 16, 8, s21, 9)};
     for (int i = 0; i < 3; i++) {
@@ -524,6 +624,8 @@ int main(void) {
     tcase_add_test(tc, value_prefixes_need_a_family_that_has_them_and_dynamics);
     tcase_add_test(tc, preset_small_has_the_recipes_81556_parameters);
     tcase_add_loop_test(tc, heads_have_the_activation_that_is_asked_for, 0, 4);
+    tcase_add_loop_test(tc, actions_are_embedded_as_worked_out_from_their_encodings, 0, 5);
+    tcase_add_test(tc, a_network_with_embedded_actions_has_as_many_parameters_as_efficientzero_v2);
     tcase_add_test(tc, zero_heads_start_with_uniform_policy_and_value_zero);
     tcase_add_test(tc, a_row_alone_gives_what_it_gives_among_others);
     tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);

@@ -19,12 +19,26 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
 }
 
-enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, AUGMENTED, VARIANTS, WHOLE = VARIANTS, QUARTERS, ALL, SETTINGS = 4 };
+enum {
+    PREFIXES,
+    DRAWN_ACTIONS,
+    PER_NUMBER,
+    AUGMENTED,
+    EMBEDDED,
+    EMBEDDED_NUMBERS,
+    VARIANTS,
+    WHOLE = VARIANTS,
+    QUARTERS,
+    ALL,
+    SETTINGS = 4
+};
 static const char *const variants[ALL][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
     [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
     [AUGMENTED] = {"env_name=catch", "augmentation_shift=2", "augmentation_intensity=0.05", "td_steps=5"},
+    [EMBEDDED] = {"env_name=catch", "family=resnet", "action_embedding=6", "updates_per_iteration=1"},
+    [EMBEDDED_NUMBERS] = {"env_name=glide4", "num_sampled_actions=5", "action_embedding=6", "td_steps=5"},
     [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
     [QUARTERS] = {"batch_size=16", "gradient_accumulation=4", "td_steps=5", "updates_per_iteration=8"},
 };

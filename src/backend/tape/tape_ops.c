@@ -160,7 +160,8 @@ cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *a
     cm_tensor s = *shape_of(tape, x);
     s.dim[s.ndim - 1] += action->encoding == CM_ENCODE_ONEHOT ? action->actions : 1;
     const cm_attr attr = {.encoding = action->encoding, .actions = action->actions};
-    return RECORD(tape, action_encoding, &attr, work(tape, s.ndim, s.dim), x, action->action);
+    const cm_var y = cm_tape_new(tape, CM_MEM_WORK, CM_F32, s.ndim, s.dim, cm_tape_wants(tape, x)); /* as x has one */
+    return RECORD(tape, action_encoding, &attr, y, x, action->action);
 }
 
 cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form, cm_encoding encoding) {
