@@ -167,6 +167,14 @@ START_TEST(completed_transform_scales_with_the_most_visits) {
     assert_near(cm_affine_apply(map, q[1]), 5.4f * 0.75f, 1e-5f, "low fill", 1);
     map = cm_qtransform_completed(&params, q, visits, 2, 2, -2.0f); /* ... only if something is open */
     assert_near(cm_affine_apply(map, q[1]), 0.0f, 1e-5f, "nothing open", 1);
+    params.epsilon = 4.0f; /* the floor of the range, which is 2 */
+    map = cm_qtransform_completed(&params, q, visits, 2, 4, 0.0f);
+    assert_near(cm_affine_apply(map, q[0]), 5.4f * 0.5f, 1e-5f, "floor", 0);
+    assert_near(cm_affine_open(map), 0.0f, 1e-5f, "floor, open", 0);
+    params.epsilon = 0.01f; /* values that are as good as equal stay so: EfficientZero's floor */
+    map = cm_qtransform_completed(&params, (const float[]){0.502f, 0.5f}, visits, 2, 2, 0.0f);
+    assert_near(cm_affine_apply(map, 0.502f), 5.4f * 0.2f, 1e-4f, "floor", 1);
+    assert_near(cm_affine_apply(map, 0.5f), 0.0f, 1e-5f, "floor", 2);
     params.rescale_values = false;
     map = cm_qtransform_completed(&params, q, visits, 2, 4, -3.0f);
     assert_near(cm_affine_apply(map, q[0]), 10.8f, 1e-5f, "plain", 0);

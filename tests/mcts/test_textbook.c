@@ -37,6 +37,7 @@ static void make_task(task *t, int number) {
     t->params.max_num_considered_actions = 1 + (int)cm_rng_below(&rng, A);
     t->params.qtransform.use_mixed_value = cm_rng_below(&rng, 4) > 0;
     t->params.qtransform.rescale_values = cm_rng_below(&rng, 4) > 0;
+    if (number % 5 == 0) t->params.qtransform.epsilon = number % 2 ? 0.5f : 2.0f; /* floors that ranges lie below */
 
     for (int a = 0; a < actions; a++) t->legal[a] = number % 3 == 0 || cm_rng_below(&rng, 2);
     t->legal[cm_rng_below(&rng, (uint32_t)actions)] = 1;
