@@ -44,6 +44,8 @@ static cm_status open_replay(playing *p) {
     const int steps = p->session->configuration.agent.steps_per_iteration,
               environments = p->session->configuration.env.num_envs;
     const cm_replay_config config = {.observation_size = spec->observation_size,
+                                     .frames = spec->frames,
+                                     .frame_channels = spec->shape[spec->rank == 3 ? 2 : 0] / spec->frames,
                                      .observation_unit = spec->observation_unit,
                                      .actions = spec->actions,
                                      .numbers = cm_network_policy(p->session->network).numbers,

@@ -28,6 +28,16 @@ extern "C" {
 
 typedef struct cm_python_env cm_python_env; /* env/python_internal.h */
 
+/* How a row is opened whose observations are stacks of its frames (env/frame_stack.h); cm_env_open sets it. */
+typedef struct cm_env_frames {
+    const struct cm_env_def *row; /* the row without stacks; NULL: observations are what it observes */
+    int count;                    /* K >= 2 frames in an observation                                 */
+    int size, channels;           /* numbers of a frame, and of its cells: [H, W, channels] or [channels] */
+    float unit;                   /* observation_unit                                                */
+    size_t rules_at, rules_size;  /* of the row's own state within a state, in bytes                 */
+    size_t state_bytes;           /* from one state to the next                                      */
+} cm_env_frames;
+
 /* What a user may choose about an environment. 0 (numbers) and NaN (reset bounds) mean the environment's own default;
  * cm_env_open fills in what it took. Options that a row does not list in `options` are ignored. */
 typedef struct cm_env_params {
@@ -46,10 +56,12 @@ typedef struct cm_env_params {
     double sticky_actions;    /* MinAtar: probability that the last action is repeated, NaN: 0.1           */
     bool ramping;             /* MinAtar: games grow harder as they go on; true                            */
     bool minimal_actions;     /* MinAtar: only the actions that do something                               */
+    int frame_stack;          /* newest frames in an observation, 1..32; the row's spec.frames, or 1       */
     bool together;            /* in Python: all episodes are played by one process, as a trial wants it    */
     bool fresh;               /* in Python: each episode is played by an object of its own                 */
     double timeout;           /* seconds that a call of an environment in Python may take, 0: any; 60           */
     cm_python_env *python;    /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
+    cm_env_frames frames;     /* of stacked observations: set by cm_env_open, too                          */
 } cm_env_params;
 
 /* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_option_list. */
@@ -71,7 +83,9 @@ enum {
     CM_ENV_STICKY_ACTIONS = 1 << 14,
     CM_ENV_RAMPING = 1 << 15,
     CM_ENV_MINIMAL_ACTIONS = 1 << 16,
-    CM_ENV_OPTION_COUNT = 17
+    CM_ENV_FRAME_STACK =
+        1 << 17, /* set by cm_env_open where frames are stacked; every row of one player without chance */
+    CM_ENV_OPTION_COUNT = 18
 };
 
 typedef enum cm_env_option_kind { CM_ENV_INT, CM_ENV_REAL, CM_ENV_FLAG } cm_env_option_kind;
@@ -96,17 +110,21 @@ enum {
     CM_ENV_MAX_SEARCHED = 1024, /* that a search may choose among without draws, or an exact solver */
     CM_ENV_MAX_COMBINATIONS = CM_POLICY_ACTIONS, /* actions of a continuous task without a mask */
     CM_ENV_MAX_OUTCOMES = 64,                    /* ... or chance outcomes   */
-    CM_ENV_MAX_NUMBERS = 24                      /* ... or numbers of a continuous action */
+    CM_ENV_MAX_NUMBERS = 24,                     /* ... or numbers of a continuous action */
+    CM_ENV_MAX_FRAMES = 32                       /* ... or frames of an observation */
 };
 
 /* ---- spec ----------------------------------------------------------------------------------------------------------
  */
 
 typedef struct cm_env_spec {
-    char name[32];          /* with its size: "go9"                                                                   */
-    int rank;               /* of the observation: 1 or 3; where describe leaves it 0 the shape decides               */
-    int shape[3];           /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
-    int observation_size;   /* product of the shape                                                                   */
+    char name[32];        /* with its size: "go9"                                                                   */
+    int rank;             /* of the observation: 1 or 3; where describe leaves it 0 the shape decides               */
+    int shape[3];         /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
+    int observation_size; /* product of the shape                                                                   */
+    int frames; /* K of stacked observations: [H, W, K C], of each cell the numbers of the oldest frame first; or [K F].
+                 * describe sets shape and unit of a single frame, which observe writes, and here how many are
+                 * stacked unless frame_stack says otherwise; 0 or 1: none are, as cm_env_open then says (1)         */
     float observation_unit; /* > 0: every number is k times this, k of 0 .. 255, and a replay keeps bytes; 0: float32.
                              * Planes of 0 and 1 have unit 1, as board.h's do where a row has no observe             */
     const char *const *channels; /* C (or F) names, static                                                          */
@@ -192,10 +210,12 @@ typedef struct cm_env_def {
     /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
     cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
     void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
-    /* `count` states, one after another, at most CM_ENV_TOGETHER: as `step` or `step_value` of each. NULL: by these.
-     */
+    /* `count` states, cm_env_stride bytes apart, at most CM_ENV_TOGETHER: as `step` or `step_value` of each. NULL: by
+     * these. */
     void (*step_together)(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out);
+    bool strides; /* step_together goes by cm_env_stride; false: by rules_size, and is not used where frames are stacked
+                   */
     const struct cm_solver_def *solver; /* exact play (env/solver.h), or NULL */
     /* What went wrong (cm_fail) in the reset or the step that led to `rules`; a step gave reward NaN then, too. CM_OK:
      * nothing did. NULL: nothing ever does. */
@@ -218,6 +238,11 @@ typedef struct cm_env_def {
     void (*draw)(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene);
 } cm_env_def;
 enum { CM_ENV_DRAWN = 320 };
+
+/* For step_together: bytes from a state to the next, for a row whose own states have `rules_size`. */
+static inline size_t cm_env_stride(const cm_env_params *params, size_t rules_size) {
+    return params->frames.row ? params->frames.state_bytes : rules_size;
+}
 
 /* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.
  *     static CM_ENV_DEF(walk, check, .name = "walk", .describe = describe, ...); */

@@ -93,6 +93,9 @@ const cm_option cm_env_option_rows[] = {
               "MinAtar: Asterix, Seaquest and Space Invaders grow harder as they go on.", .idle = unless_ramping),
     CM_OPTION(BOOL, minimal_actions, SECTION, "false", 0, 0,
               "MinAtar: only the actions that do something, in place of all six.", .idle = unless_minimal_actions),
+    CM_OPTION(INT, frame_stack, SECTION, "0", 0, CM_ENV_MAX_FRAMES,
+              "Newest frames that an observation shows, along its channels, the oldest first, for tasks of one player "
+              "without chance; the memory keeps each frame once. 0: as the environment says, else 1."),
     CM_OPTION(DOUBLE, reset_low, SECTION, "null", -100, 100,
               "CartPole, Acrobot, MountainCar: lower bound of the random start; null: the environment's.",
               .flags = CM_OPTION_NULL, .idle = unless_low),

@@ -25,6 +25,7 @@ typedef struct cm_env_options {
     bool sutton_barto_reward;          /* CartPole */
     double sticky_actions;             /* MinAtar; NaN: the environment's */
     bool ramping, minimal_actions;     /* MinAtar */
+    int frame_stack;                   /* frames in an observation; 0: the environment's, or 1 */
     double reset_low, reset_high;      /* bounds of the uniform reset; NaN: the environment's */
     double x_init, y_init;             /* Pendulum; NaN: the environment's */
     double goal_velocity;              /* MountainCar */

@@ -24,6 +24,8 @@ static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
     {"sticky_actions", CM_ENV_REAL, AT(sticky_actions), 0, 1, "MinAtar: probability that the last action is repeated"},
     {"ramping", CM_ENV_FLAG, AT(ramping), 0, 1, "MinAtar: games grow harder as they go on"},
     {"minimal_actions", CM_ENV_FLAG, AT(minimal_actions), 0, 1, "MinAtar: only the actions that do something"},
+    {"frame_stack", CM_ENV_INT, AT(frame_stack), 1, CM_ENV_MAX_FRAMES,
+     "Newest frames that an observation is a stack of"},
 };
 
 const cm_env_option *cm_env_option_list(int *count) {

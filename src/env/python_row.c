@@ -56,7 +56,7 @@ static void reset_to(const cm_env_params *params, void *rules, uint64_t seed) {
 /* The action that state k is to take, after those that it has taken. */
 static void record(const cm_env_params *params, void *rules, int k, const void *action) {
     const cm_python_env *e = cm_python_env_of(params);
-    char *state = (char *)rules + (size_t)k * cm_python_state_bytes(e, params->max_steps);
+    char *state = (char *)rules + (size_t)k * cm_env_stride(params, cm_python_state_bytes(e, params->max_steps));
     memcpy(cm_python_next_action(e, (cm_python_state *)(void *)state), action, cm_python_action_bytes(e));
 }
 
@@ -200,6 +200,7 @@ void cm_python_row_make(cm_python_env *e) {
                           .observe = observe,
                           .picture = picture,
                           .step_together = step_together,
+                          .strides = true,
                           .failure = failure,
                           .check = check,
                           .used = used,

@@ -47,19 +47,21 @@ static int bins_of(int numbers) {
 cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     cm_env_spec *spec = &e->spec;
     const cm_json *shape;
-    int64_t actions, players, max_steps;
+    int64_t actions, players, max_steps, frames;
     CM_TRY(cm_json_need(root, "shape", CM_JSON_ARRAY, &shape));
     CM_TRY(read_shape(shape, spec));
     const bool is_continuous = cm_json_is_true(cm_json_get(root, "continuous"));
     CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
     CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
     CM_TRY(cm_json_need_int(root, "max_steps", 0, CM_PYTHON_STEPS, &max_steps));
+    CM_TRY(cm_json_need_int(root, "frames", 1, CM_ENV_MAX_FRAMES, &frames));
     spec->observation_unit = (float)cm_json_number(cm_json_get(root, "unit"), 0.0);
     spec->players = (int)players, spec->max_steps = (int)max_steps;
     spec->discount = players == 2 ? 1.0 : 0.997;
     spec->reward_low = -HUGE_VAL, spec->reward_high = HUGE_VAL;
     spec->reward_threshold = cm_json_number(cm_json_get(root, "reward_threshold"), (double)NAN);
     spec->symmetries = 1;
+    spec->frames = (int)frames;
     spec->truncates = spec->replays = true;
     if (is_continuous) {
         spec->action_size = (int)actions, spec->action_low = -1.0f, spec->action_high = 1.0f;

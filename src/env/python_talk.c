@@ -169,7 +169,7 @@ typedef struct steps {
 
 static steps steps_of(const cm_env_params *params, void *rules, int count) {
     cm_python_env *e = cm_python_env_of(params);
-    const size_t size = cm_python_state_bytes(e, params->max_steps);
+    const size_t size = cm_env_stride(params, cm_python_state_bytes(e, params->max_steps));
     return (steps){.e = e, .rules = (char *)rules, .size = size, .count = count, .is_fresh = params->fresh};
 }
 

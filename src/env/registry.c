@@ -11,6 +11,7 @@
 #include "env/advice.h"
 #include "env/board.h"
 #include "env/env.h"
+#include "env/frame_stack.h"
 #include "env/python.h"
 #include "env/trust.h"
 
@@ -164,6 +165,7 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
          spec->action_size == 0 ? CM_ENV_MAX_ACTIONS
          : def->legal           ? CM_ENV_MAX_SEARCHED
                                 : CM_ENV_MAX_COMBINATIONS},
+        {"frames", spec->frames, 0, CM_ENV_MAX_FRAMES},
         {"max_legal", spec->max_legal, 0, spec->actions},
         {"players", spec->players, 1, 2},
         {"max_steps", spec->max_steps, 0, INT_MAX},
@@ -287,5 +289,5 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     if (checked != CM_OK) return cm_fail_in(checked, "%s", def->name);
     spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
     spec->state_size = sizeof(cm_env_common) + spec->rules_size;
-    return CM_OK;
+    return cm_env_stack_frames(env);
 }

@@ -282,6 +282,8 @@ class Host:
         self.shows = find(env, "render_mode") == "ansi" or (
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
+        frames = find(env, "frames_to_stack")
+        self.frames = 1 if frames is None else whole_number(frames, "frames_to_stack")
         self.threshold = threshold_of(env)
         self.names = self.actions.names(names_of(env))
         self.leave(first)
@@ -294,6 +296,7 @@ class Host:
             "continuous": self.actions.continuous,
             "players": self.players,
             "max_steps": self.limit * self.actions.turns,
+            "frames": self.frames,
             "mask": self.masks.are_there,
             "shows": self.shows,
             "reward_threshold": self.threshold,

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "core/unit.h"
-#include "env/env.h"
+#include "env/frame_stack.h"
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes after each array that must stay as they are */
 enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have space for */
@@ -485,7 +485,7 @@ cm_status cm_env_try(const cm_env *env, int steps) {
 }
 
 cm_status cm_env_try_out(const cm_env *env, int steps, cm_env_tried *out) {
-    cm_env tried = *env;
+    cm_env tried = cm_env_single_frames(env); /* what the row itself does */
     tried.params.together = true;
     trial t = {.env = &tried};
     *out = t.seen;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "replay/observation.h"
 #include "replay/policy.h"
 
 static cm_status find_open(cm_replay *replay, int environment, cm_open_episode **out) {
@@ -26,10 +27,24 @@ static cm_status check_step(const cm_replay *replay, int environment, const cm_r
     return CM_OK;
 }
 
+/* Of a stack the newest frame. */
+static cm_status write_frame(cm_replay *replay, int32_t slot, int environment, bool begins, const float *stack) {
+    cm_frame_store *frames = replay->frames;
+    if (begins && !cm_frame_store_is_first(frames, stack))
+        return cm_fail(
+            CM_ERR_INPUT,
+            "replay: environment %d: an episode begins with a stack of different frames; it must be %d times "
+            "its first one",
+            environment, frames->shape.count);
+    cm_status status = cm_frame_store_append(frames, environment, begins, stack, &replay->frame[slot]);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "replay: environment %d", environment);
+}
+
 static cm_status write_observation(cm_replay *replay, int32_t slot, int environment, const float *observation) {
     const cm_field_info *info = &replay->info[FIELD_OBSERVATION];
-    unsigned char *row = replay->observation + (size_t)slot * info->width * info->columns;
     const float unit = replay->config.observation_unit;
+    if (replay->frames) return write_frame(replay, slot, environment, !replay->open[environment].open, observation);
+    unsigned char *row = replay->observation + (size_t)slot * info->width * info->columns;
     if (unit > 0.0f) {
         cm_status status = cm_observation_pack(observation, info->columns, unit, row);
         return status == CM_OK ? CM_OK : cm_fail_in(status, "replay: environment %d", environment);
@@ -71,6 +86,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     if (!episode->open) episode->segment = episode->rows;
     bool full = episode->rows - episode->segment == replay->config.segment_steps;
     if (full) episode->segment = episode->rows; /* ends one segment and begins the next */
+    if (full && replay->frames) cm_frame_store_begin_again(replay->frames, environment, step->observation);
     replay->row[slot] = (cm_replay_row){
         .reward = step->reward,
         .root_value = step->root_value,
@@ -112,6 +128,7 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
 }
 
 void cm_replay_undo_append(cm_replay *replay) {
+    if (replay->frames) cm_frame_store_undo(replay->frames);
     for (int e = 0; e < replay->config.environments; e++) {
         cm_open_episode *episode = &replay->open[e];
         episode->steps -= (uint64_t)episode->fresh;

@@ -158,20 +158,65 @@ typedef struct gather {
     const int32_t *elements, *actions, *inverse; /* tables of the row's symmetry, NULL if there are none */
 } gather;
 
-static void gather_observation(const gather *g, int32_t slot, float *out) {
-    const cm_replay *replay = g->replay;
-    size_t size = (size_t)replay->config.observation_size;
-    float unit = replay->config.observation_unit;
-    const uint8_t *bytes = replay->observation + (size_t)slot * size * replay->info[FIELD_OBSERVATION].width;
-    const float *floats = (const float *)(const void *)bytes;
-    if (unit > 0.0f && g->elements) {
-        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[g->elements[i]] * unit;
-    } else if (unit > 0.0f) {
+static void gather_bytes(const uint8_t *bytes, size_t size, float unit, const int32_t *elements, float *out) {
+    if (elements) {
+        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[elements[i]] * unit;
+    } else {
         for (size_t i = 0; i < size; i++) out[i] = (float)bytes[i] * unit;
-    } else if (g->elements) {
-        for (size_t i = 0; i < size; i++) out[i] = floats[g->elements[i]];
+    }
+}
+
+static void gather_floats(const float *floats, size_t size, const int32_t *elements, float *out) {
+    if (elements) {
+        for (size_t i = 0; i < size; i++) out[i] = floats[elements[i]];
     } else {
         memcpy(out, floats, size * sizeof(float));
+    }
+}
+
+/* Frame k of a stack, its elements in another order. */
+static void gather_permuted(const cm_frame_store *s, const uint8_t *frame, const int32_t *elements, int k, float *out) {
+    const size_t width = (size_t)s->shape.count * s->shape.channels, at = (size_t)k * s->shape.channels;
+    const float *floats = (const float *)(const void *)frame;
+    for (size_t i = 0; i < s->shape.size; i++) {
+        const size_t from = (size_t)elements[i], to = i / s->shape.channels * width + at + i % s->shape.channels;
+        out[to] = s->unit > 0.0f ? (float)frame[from] * s->unit : floats[from];
+    }
+}
+
+static void gather_stack(const gather *g, int32_t slot, float *out) {
+    const cm_frame_store *s = g->replay->frames;
+    const int count = s->shape.count;
+    int32_t number[CM_FRAMES_MOST];
+    const uint8_t *bytes[CM_FRAMES_MOST];
+    const float *floats[CM_FRAMES_MOST];
+    cm_frame_store_find(s, g->replay->frame[slot], number);
+    for (int k = 0; k < count; k++) {
+        bytes[k] = cm_frame_at(s, number[k]);
+        floats[k] = (const float *)(const void *)bytes[k];
+        if (g->elements) gather_permuted(s, bytes[k], g->elements, k, out);
+    }
+    if (g->elements) return;
+    if (s->unit > 0.0f) {
+        cm_frames_stack_bytes(&s->shape, bytes, s->unit, 0, count, out);
+    } else {
+        cm_frames_stack(&s->shape, floats, 0, count, out);
+    }
+}
+
+static void gather_observation(const gather *g, int32_t slot, float *out) {
+    const cm_replay *replay = g->replay;
+    if (replay->frames) {
+        gather_stack(g, slot, out);
+        return;
+    }
+    const size_t size = (size_t)replay->config.observation_size;
+    const float unit = replay->config.observation_unit;
+    const uint8_t *bytes = replay->observation + (size_t)slot * size * replay->info[FIELD_OBSERVATION].width;
+    if (unit > 0.0f) {
+        gather_bytes(bytes, size, unit, g->elements, out);
+    } else {
+        gather_floats((const float *)(const void *)bytes, size, g->elements, out);
     }
 }
 
@@ -270,7 +315,7 @@ static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
     batch->index[row] = replay->row[g.slot].index;
     if (replay->config.symmetries > 1) {
         size_t s = (size_t)batch->symmetry[row];
-        g.elements = replay->symmetry_elements + s * (size_t)replay->config.observation_size;
+        g.elements = replay->symmetry_elements + s * (size_t)cm_frame_size(&replay->config);
         g.actions = replay->symmetry_actions + s * (size_t)replay->config.actions;
         g.inverse = replay->symmetry_inverse + s * (size_t)replay->config.actions;
     }

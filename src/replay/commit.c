@@ -130,6 +130,7 @@ void cm_replay_evict(cm_replay *replay) {
         clear_leaf(replay, slot);
         replay->row[slot].left = 0;
     }
+    if (replay->frames) cm_frames_release_segment(replay, replay->tail, slot);
     replay->episodes -= !(replay->row[slot].flags & FLAG_CUT);
     replay->steps -= steps;
     replay->used -= steps + 1;
@@ -189,6 +190,8 @@ static void commit_open(cm_replay *replay, int environment, float newest) {
         if (!last) continue;
         store_segment(replay, base + start, row - start, start == 0 ? shown : 0, newest);
         start = last & FLAG_CUT ? row : row + 1;
+        if (replay->frames && start == row)
+            cm_frames_begin_segment(replay, environment, base + row, row == episode->rows - 1);
     }
     if (start > 0) {
         for (int32_t t = 0; t < shown; t++) clear_leaf(replay, base + t);
@@ -251,6 +254,22 @@ void cm_replay_refresh(cm_replay *replay) {
     if (replay->positions > 0 && !(cm_sum_tree_total(&replay->tree) > 0.0)) set_flat(replay, true);
 }
 
+void cm_frames_make_room(cm_replay *replay, int64_t more) {
+    if (!replay->frames) return;
+    while (!cm_frame_store_fits(replay->frames, more) && replay->used > 0) cm_replay_evict(replay);
+    if (!replay->loading) return;
+    replay->load_segment = replay->first_segment;
+    replay->load_slot = replay->tail;
+}
+
+/* Room for what comes until the next commit. */
+static void commit_frames(cm_replay *replay) {
+    if (!replay->frames) return;
+    cm_frame_store_count(replay->frames);
+    cm_frames_make_room(replay, 0);
+    cm_frame_store_refill(replay->frames);
+}
+
 cm_status cm_replay_commit(cm_replay *replay) {
     CM_TRY(cm_replay_claim(replay, "commit"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
@@ -259,6 +278,7 @@ cm_status cm_replay_commit(cm_replay *replay) {
     apply_updates(replay);
     float newest = cm_replay_newest_priority(replay);
     for (int e = 0; e < replay->config.environments; e++) commit_open(replay, e, newest);
+    commit_frames(replay);
     cm_replay_refresh(replay);
     return CM_OK;
 }
@@ -273,6 +293,7 @@ void cm_replay_empty(cm_replay *replay) {
         for (int32_t t = 0; t < episode->visible; t++) clear_leaf(replay, cm_open_slot(replay, e, t));
         *episode = (cm_open_episode){.steps = episode->steps};
     }
+    if (replay->frames) cm_frame_store_reset(replay->frames);
     replay->tail = 0;
     replay->steps = replay->episodes = 0;
     replay->loading = false;

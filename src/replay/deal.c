@@ -20,6 +20,7 @@ typedef struct item {
     int64_t newer;   /* steps of newer segments of its source */
     int64_t segment; /* in its source, from 0 */
     int32_t source, steps;
+    bool has_lead; /* frames come before its first row */
 } item;
 
 struct cm_replay_deal {
@@ -126,7 +127,7 @@ static cm_status list_items(cm_replay_deal *deal, item **out, int64_t *count) {
         int64_t newer = 0;
         for (int64_t p = 0; p < segments; p++) {
             at[p] = (item){.segment = p, .source = i};
-            CM_TRY(cm_cursor_get(&steps, &at[p].steps, sizeof at[p].steps, 1));
+            CM_TRY(cm_saved_get_steps(deal->replay, &steps, &at[p].steps, &at[p].has_lead));
         }
         for (int64_t p = segments - 1; p >= 0; p--) at[p].newer = newer, newer += at[p].steps;
         at += segments;
@@ -164,9 +165,7 @@ static void lay_out(cm_replay_deal *deal, const item *items, int64_t count, int6
     replay->tail = replay->used = 0;
     for (int64_t i = dropped; i < count; i++) {
         deal->sources[items[i].source].slot[items[i].segment] = replay->used;
-        for (int32_t t = 0; t <= items[i].steps; t++) {
-            replay->row[replay->used++] = (cm_replay_row){.left = items[i].steps - t};
-        }
+        cm_saved_lay_out(replay, items[i].steps, items[i].has_lead);
     }
     replay->first_segment = replay->load_segment = 0;
     replay->next_segment = (uint64_t)(count - dropped);
@@ -191,7 +190,8 @@ static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *i
     CM_TRY(cm_cursor_skip(&trained, (size_t)s->ring.used * sizeof(float)));
     for (int64_t p = 0; p < s->segments; p++) {
         int32_t rows, slot = s->slot[p];
-        CM_TRY(cm_cursor_get(&steps, &rows, sizeof rows, 1));
+        bool has_lead;
+        CM_TRY(cm_saved_get_steps(replay, &steps, &rows, &has_lead));
         rows++;
         if (slot < 0) {
             CM_TRY(cm_cursor_skip(in, (size_t)rows * sizeof(float)));
@@ -203,7 +203,7 @@ static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *i
         for (int32_t t = 0; t < rows; t++) {
             uint8_t flag = 0;
             CM_TRY(cm_cursor_get(&trained, &flag, 1, 1));
-            replay->row[slot + t].flags = flag & FLAG_TRAINED;
+            replay->row[slot + t].flags |= flag & FLAG_TRAINED;
         }
     }
     return CM_OK;
@@ -246,6 +246,7 @@ static cm_status fill(cm_replay_deal *deal, const cm_file_bytes *states) {
     replay->late_updates = 0;
     CM_TRY(open_sources(deal, states));
     CM_TRY(deal_segments(deal));
+    cm_frames_make_room(replay, 0);
     for (int i = 0; i < deal->count; i++) {
         source *s = &deal->sources[i];
         cm_cursor in = s->in, open = s->in;
@@ -270,7 +271,7 @@ static cm_status read_segment(void *context, uint64_t segment, int32_t steps, cm
     cm_replay *replay = t->deal->replay;
     const bool is_there = segment >= s->ring.first && segment < s->ring.next;
     const int32_t slot = is_there ? s->slot[segment - s->ring.first] : -1;
-    if (slot < 0) return cm_saved_skip_rows(replay, steps + 1, in);
+    if (slot < 0 || replay->row[slot].left == 0) return cm_saved_skip_rows(replay, steps + 1, in);
     if (replay->row[slot].left != steps)
         return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->row[slot].left);
     CM_TRY(cm_saved_get_segment(replay, slot, steps, in));

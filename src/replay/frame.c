@@ -90,7 +90,7 @@ static void make_header(const cm_frame *frame, uint32_t compression, uint64_t pa
     memcpy(header, frame->magic, 8);
     put32(header + 8, compression);
     put32(header + 12, frame->observation_size);
-    put32(header + 16, frame->observation_type | frame->numbers << 16);
+    put32(header + 16, frame->observation_type | frame->frames << 8 | frame->numbers << 16);
     put32(header + 20, frame->actions);
     put64(header + 24, frame->a);
     put64(header + 32, frame->b);
@@ -266,7 +266,8 @@ static cm_status read_header(const cm_source *source, const char *magic, const c
 static void read_frame(const unsigned char *header, const char *magic, cm_frame *frame) {
     *frame = (cm_frame){.magic = magic,
                         .observation_size = get32(header + 12),
-                        .observation_type = get32(header + 16) & UINT16_MAX,
+                        .observation_type = get32(header + 16) & UINT8_MAX,
+                        .frames = get32(header + 16) >> 8 & UINT8_MAX,
                         .numbers = get32(header + 16) >> 16,
                         .actions = get32(header + 20),
                         .a = get64(header + 24),

@@ -1,7 +1,8 @@
 /* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed. Both are written and
  * read in chunks, so neither allocates memory that grows with the payload. All numbers are little-endian.
  *
- *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
+ *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u8   17  frames u8
+ *    18  numbers u16
  *    20  actions u32
  *    24  a u64     32  b u64             40  payload bytes u64      48  stored bytes u64       56  XXH3 u64
  *
@@ -52,6 +53,7 @@ enum { CM_FRAME_ENTRIES = 1 << 15 };
 typedef struct cm_frame {
     const char *magic; /* 8 characters */
     uint32_t observation_size, observation_type, actions;
+    uint32_t frames;  /* K of stacks of frames, 0: there are none */
     uint32_t numbers; /* D of policies per number, 0 of joint ones, CM_FRAME_ENTRIES + N of those kept as N entries */
     uint64_t a, b;
 } cm_frame;

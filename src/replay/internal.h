@@ -3,14 +3,15 @@
 #define CM_REPLAY_INTERNAL_H
 
 #include "core/arena.h"
+#include "replay/frame_store.h"
 #include "replay/replay.h"
 #include "replay/sum_tree.h"
 
 /* What is kept for each row. The order is that of the plan and of the files. */
 typedef enum cm_field {
-    FIELD_OBSERVATION,
-    FIELD_POLICY,   /* rows of policy.h                                                                       */
-    FIELD_LEGAL,    /* bits                                                                                   */
+    FIELD_OBSERVATION, /* or, of frames that are stored once, the number of the newest one                   */
+    FIELD_POLICY,      /* rows of policy.h                                                                       */
+    FIELD_LEGAL,       /* bits                                                                                   */
     FIELD_ROW,      /* cm_replay_row: one run of memory for all that a return is made of                             */
     FIELD_PRIORITY, /* from here on only if prioritized                                                       */
     FIELD_UPDATE,   /* priority that the next commit gives; -1 if none                                        */
@@ -28,6 +29,7 @@ enum {
     FLAG_TRAINED = 16,  /* its priority came from training                     */
     FLAG_TERMINAL = 32, /* in the ring: the segment has a terminated end         */
     FLAG_FREE = 64,     /* every action is legal                               */
+    FLAG_LEAD = 128,    /* first row of a segment: K - 1 frames before it are stored in front of its own */
     FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST | FLAG_FREE
 };
 
@@ -65,14 +67,17 @@ struct cm_replay {
     cm_replay_plan plan;
     cm_field_info info[FIELD_COUNT];
     int32_t ring, open_rows, slots; /* rows of the ring, of each open episode, of all            */
-    size_t legal_bytes;             /* of a row                                          */
     int32_t window_rows;            /* most rows of a window                             */
+    size_t legal_bytes;             /* of a row                                          */
     int32_t *symmetry_elements;     /* [S, O]                                            */
     int32_t *symmetry_actions;      /* [S, A] stored action of a transformed one         */
     int32_t *symmetry_inverse;      /* [S, A] transformed action of a stored one         */
     /* content, by slot */
     unsigned char *field[FIELD_COUNT];
-    unsigned char *observation; /* field[...] by type */
+    union { /* field[...] by type */
+        unsigned char *observation;
+        int32_t *frame; /* where there are frames: each row's number there */
+    };
     float *policy, *priority, *update;
     uint8_t *legal;
     cm_replay_row *row;
@@ -80,6 +85,7 @@ struct cm_replay {
     cm_sum_tree tree;          /* priority^alpha, or 1, of every position that may be drawn; 0 elsewhere */
     cm_open_episode *open;     /* [E] */
     cm_window_scratch scratch; /* of commit */
+    cm_frame_store *frames;    /* NULL: frames are not stored once */
     /* the ring */
     int32_t tail, used; /* first row in use, rows in use */
     uint64_t first_segment, next_segment;
@@ -97,6 +103,14 @@ struct cm_replay {
     uint64_t load_segment; /* the last segment that was looked for ...              */
     int32_t load_slot;     /* ... and its first row                               */
 };
+
+/* Whether frames are stored once, apart from the rows. */
+static inline bool cm_frames_are_apart(const cm_replay_config *config) { return config->frames > 1; }
+
+/* Numbers that are stored of an observation. */
+static inline int cm_frame_size(const cm_replay_config *config) {
+    return config->frames > 1 ? config->observation_size / config->frames : config->observation_size;
+}
 
 /* ---- store.c ---- */
 
@@ -141,10 +155,22 @@ void cm_rows_copy(cm_replay *replay, int32_t to, int32_t from, int32_t rows, int
 void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
                     cm_target_window *out);
 
-/* ---- observation.c ---- */
+/* ---- lead.c: frames of segments ---- */
 
-/* out[count] = the bytes that observation[count] is `unit` times of. Errors: CM_ERR_INPUT for a number that is not. */
-cm_status cm_observation_pack(const float *observation, size_t count, float unit, uint8_t *out) CM_MUST_USE;
+/* Frames that a segment of `steps` steps has stored. */
+static inline int64_t cm_segment_frames(const cm_replay *replay, int32_t steps, bool has_lead) {
+    return (int64_t)steps + 1 + (has_lead ? replay->frames->shape.count - 1 : 0);
+}
+
+/* An open episode of so many rows goes on with its chain. */
+void cm_frames_open(cm_replay *replay, int environment, int32_t rows);
+
+/* Of a segment that is removed: its first and its last slot. */
+void cm_frames_release_segment(cm_replay *replay, int32_t first, int32_t last);
+
+/* The row that ends one segment, at `slot`, begins the next one: it gets the copy of its frame that is in that chain.
+ */
+void cm_frames_begin_segment(cm_replay *replay, int environment, int32_t slot, bool is_last);
 
 /* ---- commit.c ---- */
 
@@ -157,6 +183,9 @@ int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
 void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known, float newest);
 
 float cm_replay_newest_priority(cm_replay *replay); /* see cm_ring_adopt */
+
+/* Removes the oldest segments until `more` frames fit. Nothing where frames are not stored once. */
+void cm_frames_make_room(cm_replay *replay, int64_t more);
 
 void cm_replay_evict(cm_replay *replay);           /* the oldest segment; there must be one */
 void cm_replay_count_collected(cm_replay *replay); /* before anything is shown */

@@ -15,6 +15,8 @@
  * td_steps steps have followed, so that its n-step return is complete. Shorter returns would bootstrap with values of
  * the least known states, and learning suffers.
  *
+ * Observations that are stacks of frames are made when a batch is drawn; each frame is stored once (frame_store.h).
+ *
  * All memory is one block, allocated by cm_replay_create and described by cm_replay_plan. Nothing is allocated later.
  *
  * Threads. Append and finish may run concurrently for different environments, and concurrently with drawing and
@@ -38,6 +40,8 @@ typedef struct cm_replay_config {
     /* what is stored */
     int observation_size;   /* O, 1 .. 16 Mi elements                                                             */
     float observation_unit; /* > 0: each is k times this, k of 0 .. 255, and stored as a byte; 0: stored as float32 */
+    int frames;             /* K > 1: an observation is a stack of K frames (core/frames.h), each of them stored once */
+    int frame_channels;     /* of a cell of a frame; read where K > 1 */
     int actions;            /* A, 1 .. 2^24                                                                       */
     int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
     int entries;            /* > 0, .. 16384: of joint policies the entries that are not 0 are kept, at most so many  */
@@ -56,10 +60,10 @@ typedef struct cm_replay_config {
     double epsilon;    /* >= 0, added to |error|              */
     double weight_min; /* 0 .. 1: the least importance weight */
     cm_target_rule targets;
-    /* Symmetries, one drawn per sample; 0 or 1: none. Copied. Row s, element e of a transformed observation is element
+    /* Symmetries, one drawn per sample; 0 or 1: none. Copied. Row s, element e of a transformed frame is element
      * symmetry_elements[s, e] of the stored one; its action a stands for the stored action symmetry_actions[s, a]. */
     int symmetries;
-    const int32_t *symmetry_elements; /* [S, O], each row a permutation */
+    const int32_t *symmetry_elements; /* [S, O / K], each row a permutation */
     const int32_t *symmetry_actions;  /* [S, A], each row a permutation; of joint policies */
 } cm_replay_config;
 
@@ -79,6 +83,7 @@ typedef struct cm_replay_plan {
     uint64_t bytes;    /* of the block: the sum over the rows, never more than a limit in config.bytes  */
     int32_t ring_rows; /* rows for finished episodes: steps, and one more for each episode              */
     int32_t open_rows; /* rows of each open episode: segment_steps + 1 + 2 commit_steps           */
+    int32_t frames;    /* that are stored once; 0: each row has an observation of its own         */
     int count;
     cm_replay_plan_row row[CM_REPLAY_PLAN_ROWS];
 } cm_replay_plan;
@@ -109,9 +114,10 @@ typedef struct cm_replay_step {
     bool explored;            /* the move was a uniform random one, not the search's (targets.h)  */
 } cm_replay_step;
 
-/* Adds a step to the open episode of `environment`, or begins one. Errors: CM_ERR_INPUT for a bad number, as one of an
- * observation that is no whole multiple of the unit; CM_ERR_NOT_FINITE; CM_ERR_STATE after commit_steps steps without a
- * commit. Nothing is added then. */
+/* Adds a step to the open episode of `environment`, or begins one. Of a stack of frames the newest is stored: the
+ * others are those of the steps before, and of an episode's first step the same frame. Errors: CM_ERR_INPUT for a bad
+ * number, as one of an observation that is no whole multiple of the unit, or for a first stack of several frames;
+ * CM_ERR_NOT_FINITE; CM_ERR_STATE after commit_steps steps without a commit. Nothing is added then. */
 cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) CM_MUST_USE;
 
 /* The position after the last step of an episode. */

@@ -1,5 +1,6 @@
 /* What segment.c, state.c and deal.c share: rows in files, see saved.h. */
 #include "replay/saved.h"
+#include "replay/observation.h"
 #include "replay/policy.h"
 
 #include <math.h>
@@ -40,6 +41,10 @@ static uint32_t observation_type(const cm_replay *replay) {
     return replay->config.observation_unit > 0.0f ? CM_FRAME_BYTES : CM_FRAME_FLOAT32;
 }
 
+static uint32_t frames_of(const cm_replay *replay) {
+    return replay->config.frames > 1 ? (uint32_t)replay->config.frames : 0;
+}
+
 static bool is_to_pack(const cm_replay *replay, const cm_cursor *in) {
     return observation_type(replay) == CM_FRAME_BYTES && in->observation_type == CM_FRAME_FLOAT32;
 }
@@ -69,7 +74,7 @@ static cm_status get_observations(cm_replay *replay, int32_t slot, int32_t rows,
 static cm_status check_observation(const cm_replay *replay, int32_t slot) {
     const size_t columns = replay->info[FIELD_OBSERVATION].columns;
     const float *numbers = (const float *)(const void *)(replay->observation + (size_t)slot * columns * sizeof(float));
-    if (replay->config.observation_unit > 0.0f) return CM_OK;
+    if (replay->config.observation_unit > 0.0f || replay->frames) return CM_OK;
     for (size_t i = 0; i < columns; i++) {
         if (!isfinite(numbers[i]))
             return cm_fail(CM_ERR_INPUT,
@@ -101,7 +106,7 @@ static cm_status get_step(const cm_replay *replay, cm_replay_row *row, uint8_t m
     CM_TRY(cm_cursor_get(in, &row->to_play, 1, 1));
     CM_TRY(cm_cursor_get(in, &flags, 1, 1));
     if (flags & ~mask) return cm_fail(CM_ERR_INPUT, "flags %d", flags);
-    row->flags = (uint8_t)((row->flags & FLAG_TRAINED) | flags);
+    row->flags = (uint8_t)((row->flags & (FLAG_TRAINED | FLAG_LEAD)) | flags);
     if (row->action < 0 || row->action >= replay->config.actions)
         return cm_fail(CM_ERR_INPUT, "action %d, must be in 0 .. %d", row->action, replay->config.actions - 1);
     if (!isfinite(row->reward) || !isfinite(row->root_value))
@@ -110,13 +115,16 @@ static cm_status get_step(const cm_replay *replay, cm_replay_row *row, uint8_t m
 }
 
 cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) {
-    for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_put_field(replay, slot, rows, f, out));
+    CM_TRY(replay->frames ? cm_saved_put_frames(replay, slot, rows, out)
+                          : cm_saved_put_field(replay, slot, rows, FIELD_OBSERVATION, out));
+    for (int f = FIELD_OBSERVATION + 1; f < FIELD_ROW; f++) CM_TRY(cm_saved_put_field(replay, slot, rows, f, out));
     for (int32_t i = 0; i < rows; i++) CM_TRY(put_step(&replay->row[cm_slot_add(replay, slot, i)], mask, out));
     return CM_OK;
 }
 
 cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends, cm_cursor *in) {
-    CM_TRY(get_observations(replay, slot, rows, in));
+    CM_TRY(replay->frames ? cm_saved_get_frames(replay, slot, rows, ends, in)
+                          : get_observations(replay, slot, rows, in));
     for (int f = FIELD_OBSERVATION + 1; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
     for (int32_t i = 0; i < rows; i++) {
         int32_t at = cm_slot_add(replay, slot, i);
@@ -131,8 +139,11 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
 
 cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) {
     size_t bytes = STEP_BYTES;
-    for (int f = 0; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
-    if (is_to_pack(replay, in)) bytes += (sizeof(float) - 1) * replay->info[FIELD_OBSERVATION].columns;
+    const int first = replay->frames ? FIELD_OBSERVATION + 1 : FIELD_OBSERVATION;
+    if (replay->frames) CM_TRY(cm_saved_skip_frames(replay, rows, NULL, in));
+    for (int f = first; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
+    if (!replay->frames && is_to_pack(replay, in))
+        bytes += (sizeof(float) - 1) * replay->info[FIELD_OBSERVATION].columns;
     return cm_cursor_skip(in, (uint64_t)bytes * (uint64_t)rows);
 }
 
@@ -157,6 +168,9 @@ cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, c
                        name, form_of(frame->numbers), form_of(numbers_of(replay)));
     const bool is_readable =
         frame->observation_type == CM_FRAME_FLOAT32 || frame->observation_type == observation_type(replay);
+    if (frame->frames != frames_of(replay))
+        return cm_fail(CM_ERR_INPUT, "%s: of stacks of %u frames, those of the replay have %u (frame_stack)", name,
+                       frame->frames > 0 ? frame->frames : 1, frames_of(replay) > 0 ? frames_of(replay) : 1);
     if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
         is_readable)
         return CM_OK;
@@ -172,6 +186,7 @@ cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, u
     return (cm_frame){.magic = name,
                       .observation_size = (uint32_t)c->observation_size,
                       .observation_type = observation_type(replay),
+                      .frames = frames_of(replay),
                       .numbers = numbers_of(replay),
                       .actions = (uint32_t)c->actions,
                       .a = a,

@@ -11,7 +11,8 @@ extern "C" {
 
 /* A row in a file: observation, policy and legal mask, each for all rows of a run, and then row by row reward f32, root
  * value f32, action i32, index u32, to_play u8, flags u8. Where a replay keeps bytes of observations, files of float32
- * ones, as they were once, are read, too. */
+ * ones, as they were once, are read, too. Of stacks of K frames there are in place of the observations the number of
+ * frames before the first row, 0 or K - 1, i32, these frames, and a frame of each row. */
 
 /* `rows` rows from `slot` on, of their flags those in `mask`. */
 cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) CM_MUST_USE;
@@ -25,6 +26,25 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
 cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field,
                              cm_packer *out) CM_MUST_USE;
 cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) CM_MUST_USE;
+
+/* ---- saved_frames.c: what a file has in place of observations where they are stacks of frames ---- */
+
+/* The frames of `rows` rows from `slot` on. */
+cm_status cm_saved_put_frames(const cm_replay *replay, int32_t slot, int32_t rows, cm_packer *out) CM_MUST_USE;
+
+/* Into frames that are free. `ends`: of a segment, whose first row tells, while a replay is loaded, whether frames come
+ * before it; else, and of open episodes, it is told by what is read. */
+cm_status cm_saved_get_frames(cm_replay *replay, int32_t slot, int32_t rows, bool ends, cm_cursor *in) CM_MUST_USE;
+
+/* Passes over those of `rows` rows; *count, if wanted, is how many they were. */
+cm_status cm_saved_skip_frames(const cm_replay *replay, int32_t rows, int64_t *count, cm_cursor *in) CM_MUST_USE;
+
+/* The number of steps of a segment in a state, and whether frames come before its first row, in one i32. */
+cm_status cm_saved_put_steps(const cm_replay *replay, int32_t slot, cm_packer *out) CM_MUST_USE;
+cm_status cm_saved_get_steps(const cm_replay *replay, cm_cursor *in, int32_t *steps, bool *has_lead) CM_MUST_USE;
+
+/* Lays out the rows of a segment whose frames come later; removes the oldest ones where these do not fit. */
+void cm_saved_lay_out(cm_replay *replay, int32_t steps, bool has_lead);
 
 /* Passes over `rows` rows. */
 cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) CM_MUST_USE;

@@ -42,7 +42,7 @@ static cm_status put_ring(const cm_replay *replay, cm_packer *out) {
     CM_TRY(cm_packer_put(out, counters, sizeof counters[0], 3));
     int32_t slot = replay->tail;
     for (uint64_t i = replay->first_segment; i < replay->next_segment; i++) {
-        CM_TRY(cm_packer_put(out, &replay->row[slot].left, sizeof(int32_t), 1));
+        CM_TRY(cm_saved_put_steps(replay, slot, out));
         slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
     if (!replay->config.prioritized) return CM_OK;
@@ -91,7 +91,8 @@ static cm_status get_ring(const cm_replay *replay, cm_cursor *in, cm_saved_ring 
     int64_t rows = 0;
     for (uint64_t i = 0; i < segments; i++) {
         int32_t steps;
-        CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
+        bool has_lead;
+        CM_TRY(cm_saved_get_steps(replay, in, &steps, &has_lead));
         if (steps < 1 || steps > replay->config.segment_steps)
             return cm_fail(CM_ERR_INPUT, "segment %llu has %d steps, must be in 1 .. %d (segment_steps)",
                            (unsigned long long)(out->first + i), steps, replay->config.segment_steps);
@@ -114,16 +115,14 @@ static cm_status set_layout(cm_replay *replay, cm_saved_ring *from, int32_t *dro
     *dropped_rows = 0;
     for (uint64_t i = 0; i < segments; i++) {
         int32_t steps;
-        CM_TRY(cm_cursor_get(&from->steps, &steps, sizeof steps, 1));
+        bool has_lead;
+        CM_TRY(cm_saved_get_steps(replay, &from->steps, &steps, &has_lead));
         if (from->used - *dropped_rows > replay->ring) {
             dropped++;
             *dropped_rows += steps + 1;
             continue;
         }
-        for (int32_t t = 0; t <= steps; t++, replay->used++) {
-            int32_t slot = cm_slot_add(replay, replay->tail, replay->used);
-            replay->row[slot] = (cm_replay_row){.left = steps - t};
-        }
+        cm_saved_lay_out(replay, steps, has_lead);
     }
     replay->first_segment = replay->load_segment = from->first + dropped;
     replay->next_segment = from->next;
@@ -147,7 +146,7 @@ static cm_status get_priorities(cm_replay *replay, int32_t dropped_rows, cm_curs
     for (int32_t i = 0; i < replay->used; i++) {
         uint8_t trained = 0;
         CM_TRY(cm_cursor_get(in, &trained, 1, 1));
-        replay->row[cm_slot_add(replay, replay->tail, i)].flags = trained & FLAG_TRAINED;
+        replay->row[cm_slot_add(replay, replay->tail, i)].flags |= trained & FLAG_TRAINED;
     }
     return cm_saved_check_priorities(replay, replay->tail, replay->used);
 }
@@ -175,6 +174,7 @@ cm_status cm_saved_get_open(cm_replay *replay, int environment, cm_cursor *in) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
         CM_TRY(cm_saved_check_priorities(replay, base, visible));
     }
+    if (replay->frames) cm_frames_open(replay, environment, rows);
     replay->open[environment] =
         (cm_open_episode){.steps = steps, .rows = rows, .committed = rows, .visible = visible, .open = rows > 0};
     return CM_OK;
@@ -221,6 +221,7 @@ static cm_status read_state(cm_replay *replay, const cm_source *state, cm_bytes 
     CM_TRY(set_layout(replay, &from, &dropped_rows));
     if (c->prioritized && get_priorities(replay, dropped_rows, &in) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    cm_frames_make_room(replay, 0);
     for (int e = 0; e < c->environments; e++) {
         if (cm_saved_get_open(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
     }
@@ -256,6 +257,7 @@ static void set_leaf(cm_replay *replay, int32_t slot, void *context) {
 cm_status cm_replay_load_end(cm_replay *replay) {
     if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: loading ended before its begin");
     int32_t slot = replay->tail;
+    replay->steps = replay->episodes = 0;
     for (uint64_t i = replay->first_segment; i < replay->next_segment; i++) {
         int32_t steps = replay->row[slot].left, last = cm_slot_add(replay, slot, steps);
         if (!(replay->row[last].flags & FLAG_LAST)) {

@@ -36,6 +36,10 @@ static cm_status check_config(const cm_replay_config *c) {
     CM_TRY(check_range("segment_steps", c->segment_steps, 1, 16 * mi));
     CM_TRY(check_range("commit_steps", c->commit_steps, 1, mi));
     CM_TRY(check_range("symmetries", c->symmetries, 0, 4096));
+    CM_TRY(check_range("frames", c->frames, 0, CM_FRAMES_MOST));
+    if (c->frames > 1 && (c->frame_channels < 1 || c->observation_size % (c->frames * c->frame_channels) != 0))
+        return cm_fail(CM_ERR_INPUT, "replay: observation_size %d is no stack of %d frames of %d channels",
+                       c->observation_size, c->frames, c->frame_channels);
     if (!(c->observation_unit >= 0.0f && isfinite(c->observation_unit)))
         return cm_fail(CM_ERR_INPUT, "replay: observation_unit is %g, must be >= 0", (double)c->observation_unit);
     if (!(c->alpha >= 0.0 && c->alpha <= 16.0))
@@ -70,6 +74,7 @@ static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_
         [FIELD_UPDATED] = {"new priority list", "int32", 4, 1},
     };
     memcpy(info, rows, sizeof rows);
+    if (cm_frames_are_apart(c)) info[FIELD_OBSERVATION] = (cm_field_info){"frame", "int32", 4, 1};
 }
 
 static void add_row(cm_replay_plan *plan, const char *name, const char *dtype, int64_t rows, int64_t columns,
@@ -78,11 +83,34 @@ static void add_row(cm_replay_plan *plan, const char *name, const char *dtype, i
     plan->bytes += bytes;
 }
 
-/* Takes everything from `arena` for `ring_rows` rows: fills replay's pointers and, row by row, the plan. With an arena
- * that only measures the pointers are NULL. `replay` itself has been taken already. */
-static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *c, int32_t ring_rows,
-                    cm_replay_plan *plan) {
+/* How much is kept. */
+typedef struct extent {
+    int32_t ring_rows, frames; /* frames: 0 where they are not apart */
+} extent;
+
+static void lay_out_frames(cm_replay *replay, cm_arena *arena, const cm_replay_config *c, int32_t frames,
+                           cm_replay_plan *plan) {
+    size_t start = arena->used;
+    cm_frame_store measured, *store = cm_arena_alloc(arena, sizeof *store);
+    replay->frames = store;
+    if (!store) store = &measured; /* while only measuring */
+    *store = (cm_frame_store){.shape = {c->frames, (size_t)cm_frame_size(c), (size_t)c->frame_channels},
+                              .unit = c->observation_unit,
+                              .environments = c->environments,
+                              .capacity = frames,
+                              .each = cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps)};
+    plan->frames = frames;
+    cm_frame_store_lay_out(store, arena);
+    const uint64_t data = cm_align((size_t)frames * store->bytes);
+    add_row(plan, "frames", store->unit > 0.0f ? "uint8" : "float32", frames, (int64_t)store->shape.size, data);
+    add_row(plan, "order of frames", "int32", frames, 2, arena->used - start - data);
+}
+
+/* Takes everything from `arena` for so many rows and frames: fills replay's pointers and, row by row, the plan. With an
+ * arena that only measures the pointers are NULL. `replay` itself has been taken already. */
+static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *c, extent kept, cm_replay_plan *plan) {
     size_t start = arena->used, symmetries = (size_t)symmetry_count(c);
+    const int32_t ring_rows = kept.ring_rows;
     memset(plan, 0, sizeof *plan);
     replay->ring = plan->ring_rows = ring_rows;
     replay->open_rows = plan->open_rows = c->segment_steps + 1 + 2 * c->commit_steps;
@@ -99,10 +127,10 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     add_row(plan, "window", "struct", replay->window_rows, 1, arena->used - start);
 
     start = arena->used;
-    replay->symmetry_elements = cm_arena_alloc(arena, symmetries * (size_t)c->observation_size * sizeof(int32_t));
+    replay->symmetry_elements = cm_arena_alloc(arena, symmetries * (size_t)cm_frame_size(c) * sizeof(int32_t));
     replay->symmetry_actions = cm_arena_alloc(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
     replay->symmetry_inverse = cm_arena_alloc(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
-    add_row(plan, "symmetries", "int32", (int64_t)symmetries, (int64_t)c->observation_size + 2 * c->actions,
+    add_row(plan, "symmetries", "int32", (int64_t)symmetries, (int64_t)cm_frame_size(c) + 2 * c->actions,
             arena->used - start);
 
     describe_fields(c, replay->info);
@@ -115,6 +143,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     start = arena->used;
     cm_sum_tree_init(&replay->tree, arena, replay->slots);
     add_row(plan, "sum tree", "float64", (int64_t)((arena->used - start) / sizeof(double)), 1, arena->used - start);
+    if (cm_frames_are_apart(c)) lay_out_frames(replay, arena, c, kept.frames, plan);
 }
 
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
@@ -129,10 +158,10 @@ void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const c
 /* ---- plan ----------------------------------------------------------------------------------------------------------
  */
 
-static uint64_t measure(const cm_replay_config *c, int32_t ring_rows, cm_replay_plan *plan) {
+static uint64_t measure(const cm_replay_config *c, extent kept, cm_replay_plan *plan) {
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
     cm_replay replay;
-    lay_out(&replay, &arena, c, ring_rows, plan);
+    lay_out(&replay, &arena, c, kept, plan);
     return plan->bytes;
 }
 
@@ -147,21 +176,67 @@ static double useful_rows(const cm_replay_config *c) {
     return rows;
 }
 
-cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) {
-    CM_TRY(check_config(config));
-    int64_t open_rows = config->segment_steps + 1 + 2 * (int64_t)config->commit_steps;
-    int64_t low = config->segment_steps + 1, high = INT32_MAX - CM_TREE_FAN - config->environments * open_rows;
-    if (high < low)
+/* Frames that a limit on steps can ever fill: besides the steps ends of episodes, beginnings of segments that go on,
+ * and old steps of segments that are not all old yet, as many as there usually are. Where that is too few the oldest
+ * segments leave earlier. */
+static double useful_frames(const cm_replay_config *c) {
+    const double each = (double)cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps);
+    const double begun = (double)c->environments * ((double)c->segment_steps + 1.0), steps = (double)c->max_steps;
+    const double coming = (double)c->environments * ((double)c->commit_steps + each + c->frames);
+    double frames = HUGE_VAL;
+    const double ends = steps / 16.0 + steps * c->frames / c->segment_steps;
+    if (c->max_steps > 0) frames = steps + ends + fmin(begun, steps / 4.0) + coming;
+    if (c->max_episodes > 0) frames = fmin(frames, useful_rows(c) + begun + coming);
+    return frames;
+}
+
+/* So many that every environment can play its longest segment, next to one that is finished. */
+static int64_t fewest_frames(const cm_replay_config *c) {
+    const int64_t each = cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps);
+    const int64_t longest = (int64_t)c->segment_steps + c->frames;
+    return c->environments * (longest + each) + longest;
+}
+
+/* What can be chosen: rows of the ring, or frames and with them rows. */
+typedef struct choice {
+    int64_t low, high;
+    int32_t rows; /* of the ring, with as many frames as there may be; 0: they are what is chosen */
+} choice;
+
+static extent extent_of(choice all, int64_t chosen) {
+    if (all.rows == 0) return (extent){.ring_rows = (int32_t)chosen};
+    const bool are_most = chosen == all.high || chosen > all.rows;
+    return (extent){.ring_rows = are_most ? all.rows : (int32_t)chosen, .frames = (int32_t)chosen};
+}
+
+static cm_status choose(const cm_replay_config *c, choice *out) {
+    const int64_t open_rows = c->segment_steps + 1 + 2 * (int64_t)c->commit_steps, low = c->segment_steps + 1;
+    const int64_t most = INT32_MAX - CM_TREE_FAN - c->environments * open_rows;
+    if (most < low)
         return cm_fail(CM_ERR_INPUT, "replay: %d environments x segment_steps %d are more than 2^31 rows",
-                       config->environments, config->segment_steps);
-    double useful = useful_rows(config);
-    uint64_t budget = config->bytes > 0 ? config->bytes : UINT64_MAX;
-    if (config->bytes == 0 && useful > (double)high)
+                       c->environments, c->segment_steps);
+    const double useful = useful_rows(c);
+    if (c->bytes == 0 && useful > (double)most)
         return cm_fail(CM_ERR_INPUT,
                        "replay: without a limit in bytes it needs one in steps or episodes that fits into 2^31 rows");
-    if (useful < (double)high) high = (int64_t)useful;
-    if (high < low) high = low;
-    uint64_t least = measure(config, (int32_t)low, out);
+    int64_t rows = useful < (double)most ? (int64_t)useful : most;
+    if (rows < low) rows = low;
+    *out = (choice){low, rows, 0};
+    if (!cm_frames_are_apart(c)) return CM_OK;
+    const int64_t fewest = fewest_frames(c);
+    const double frames = fmin(useful_frames(c), (double)most);
+    if (fewest > most) return cm_fail(CM_ERR_INPUT, "replay: its environments need more than 2^31 frames");
+    *out = (choice){fewest, (int64_t)frames > fewest ? (int64_t)frames : fewest, (int32_t)rows};
+    return CM_OK;
+}
+
+cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) {
+    choice all = {0, 0, 0};
+    CM_TRY(check_config(config));
+    CM_TRY(choose(config, &all));
+    const uint64_t budget = config->bytes > 0 ? config->bytes : UINT64_MAX;
+    const uint64_t least = measure(config, extent_of(all, all.low), out);
+    int64_t low = all.low, high = all.high;
     if (least > budget)
         return cm_fail(CM_ERR_MEMORY,
                        "replay: %llu bytes cannot hold %d environments and one episode of %d steps; give it at least "
@@ -170,12 +245,12 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
                        (unsigned long long)least);
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        if (measure(config, (int32_t)middle, out) <= budget)
+        if (measure(config, extent_of(all, middle), out) <= budget)
             low = middle;
         else
             high = middle - 1;
     }
-    measure(config, (int32_t)low, out);
+    measure(config, extent_of(all, low), out);
     return CM_OK;
 }
 
@@ -199,11 +274,11 @@ static cm_status check_permutations(const char *name, const int32_t *table, int 
 
 static cm_status copy_symmetries(cm_replay *replay) {
     const cm_replay_config *c = &replay->config;
-    size_t count = (size_t)symmetry_count(c), actions = (size_t)c->actions, elements = (size_t)c->observation_size;
+    size_t count = (size_t)symmetry_count(c), actions = (size_t)c->actions, elements = (size_t)cm_frame_size(c);
     if (count == 0) return CM_OK;
-    /* The fields are still unused, and a row has at least a byte for each of its elements. */
-    CM_TRY(check_permutations("symmetry_elements", c->symmetry_elements, (int)count, c->observation_size,
-                              replay->observation));
+    /* The fields are still unused, and a row, or a frame, has at least a byte for each of its elements. */
+    CM_TRY(check_permutations("symmetry_elements", c->symmetry_elements, (int)count, (int)elements,
+                              replay->frames ? replay->frames->data : replay->observation));
     CM_TRY(check_permutations("symmetry_actions", c->symmetry_actions, (int)count, c->actions,
                               replay->field[FIELD_POLICY]));
     memcpy(replay->symmetry_elements, c->symmetry_elements, count * elements * sizeof(int32_t));
@@ -216,7 +291,11 @@ static cm_status copy_symmetries(cm_replay *replay) {
 }
 
 static void bind_fields(cm_replay *replay) {
-    replay->observation = replay->field[FIELD_OBSERVATION];
+    if (replay->frames) {
+        replay->frame = (int32_t *)(void *)replay->field[FIELD_OBSERVATION];
+    } else {
+        replay->observation = replay->field[FIELD_OBSERVATION];
+    }
     replay->policy = (float *)(void *)replay->field[FIELD_POLICY];
     replay->legal = replay->field[FIELD_LEGAL];
     replay->row = (cm_replay_row *)(void *)replay->field[FIELD_ROW];
@@ -232,12 +311,13 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
     cm_arena arena;
     CM_TRY(cm_arena_create(&arena, plan.bytes, "the replay"));
     cm_replay *replay = cm_arena_alloc(&arena, sizeof *replay);
-    lay_out(replay, &arena, config, plan.ring_rows, &replay->plan);
+    lay_out(replay, &arena, config, (extent){plan.ring_rows, plan.frames}, &replay->plan);
     replay->arena = arena;
     replay->config = *config;
     replay->form = cm_policy_form_of(config->actions, config->numbers);
     replay->legal_bytes = replay->info[FIELD_LEGAL].columns;
     bind_fields(replay);
+    if (replay->frames) cm_frame_store_reset(replay->frames);
     if (config->prioritized) {
         for (int32_t i = 0; i < replay->slots; i++) replay->update[i] = -1.0f;
     }

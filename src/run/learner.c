@@ -6,7 +6,7 @@
 #include "run/learner_internal.h"
 
 /* Steps of an episode that are kept in one segment where the environment sets no limit. */
-enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
+enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536, SHORT_PIECE = 128 };
 #define UNLIMITED_BYTES ((uint64_t)1 << 46)
 
 /* ---- creation ---- */
@@ -15,6 +15,8 @@ int cm_run_learner_segment(const cm_configuration *c, const cm_env_spec *spec) {
     const int limit = spec->max_steps > 0 ? spec->max_steps : spec->max_plies > 0 ? spec->max_plies : LONG_EPISODE;
     const int whole = limit < LONGEST_PIECE ? limit : LONGEST_PIECE;
     const int64_t drawn = c->replay.memory_steps / c->env.num_envs;
+    if (spec->frames > 1 && c->replay.memory_steps > 0 && drawn < LONG_EPISODE && drawn < whole)
+        return drawn > SHORT_PIECE ? (int)drawn : whole < SHORT_PIECE ? whole : SHORT_PIECE; /* frames are large */
     if (c->replay.memory_steps == 0 || whole <= LONG_EPISODE || whole <= drawn) return whole;
     return drawn > LONG_EPISODE ? (int)drawn : LONG_EPISODE;
 }
@@ -22,8 +24,8 @@ int cm_run_learner_segment(const cm_configuration *c, const cm_env_spec *spec) {
 /* Tables of the environment's symmetries as permutations of observation elements and actions; see replay.h. */
 static cm_status make_symmetries(const cm_env *env, int32_t **elements, int32_t **actions) {
     const cm_env_spec *spec = &env->spec;
-    int planes = spec->observation_size / spec->cells;
-    size_t o = (size_t)spec->observation_size, a = (size_t)spec->actions, s = (size_t)spec->symmetries;
+    const int size = spec->observation_size / spec->frames, planes = size / spec->cells; /* of a frame */
+    size_t o = (size_t)size, a = (size_t)spec->actions, s = (size_t)spec->symmetries;
     int32_t *cell_map = NULL, *action_map = NULL;
     cm_status status = cm_alloc(elements, s * o, sizeof(int32_t), "symmetries");
     if (status == CM_OK) status = cm_alloc(actions, s * a, sizeof(int32_t), "symmetries");
@@ -55,6 +57,8 @@ static cm_replay_config replay_config(const cm_session *s) {
     cm_replay_config config = {
         .observation_size = spec->observation_size,
         .observation_unit = spec->observation_unit,
+        .frames = spec->frames,
+        .frame_channels = (spec->rank == 3 ? spec->shape[2] : spec->shape[0]) / spec->frames,
         .actions = spec->actions,
         .numbers = cm_network_policy(s->network).numbers,
         .entries = policy_entries(s),

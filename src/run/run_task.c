@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/printable.h"
 #include "core/text.h"
+#include "env/frame_stack.h"
 #include "run/run_internal.h"
 #include "run/weights.h"
 
@@ -59,8 +60,8 @@ void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json
 
 static bool is_built_in(const cm_env *env) {
     int rows = 0;
-    const cm_env_def *const *all = cm_env_registry(&rows);
-    while (rows > 0 && all[rows - 1] != env->def) rows--;
+    const cm_env_def *const *all = cm_env_registry(&rows), *own = cm_env_single_frames(env).def;
+    while (rows > 0 && all[rows - 1] != own) rows--;
     return rows > 0;
 }
 

@@ -36,6 +36,7 @@ cm_env_params cm_session_env_params(const cm_env_options *o) {
     params.sticky_actions = o->sticky_actions;
     params.ramping = o->ramping;
     params.minimal_actions = o->minimal_actions;
+    params.frame_stack = o->frame_stack;
     return params;
 }
 

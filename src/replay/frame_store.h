@@ -1,0 +1,92 @@
+/* Frames that are kept once: where observations are stacks of K frames, or frames lie outside of the block of rows.
+ *
+ * The frames of a segment are a chain: where its episode goes on from another segment the K - 1 before its first row,
+ * then one for each row. A row knows its own frame, and the stack of a row is its frame and the K - 1 before it in the
+ * chain, the first of which stands for those before it. So a segment needs no other one, and nothing of a frame is
+ * copied when its row moves from the open episode into the ring.
+ *
+ * What an environment may need until the next commit is set aside for it at a commit. So appending takes frames without
+ * a lock, and never finds none. */
+#ifndef CM_REPLAY_FRAME_STORE_H
+#define CM_REPLAY_FRAME_STORE_H
+
+#include "core/arena.h"
+#include "core/frames.h"
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the frames of one environment are doing. */
+typedef struct cm_frame_writer {
+    int32_t newest;    /* of the open chain, -1: it has none */
+    int32_t committed; /* the same at the last commit */
+    int32_t taken;     /* of those that are set aside */
+    int32_t written;   /* since the last commit */
+} cm_frame_writer;
+
+typedef struct cm_frame_store {
+    /* constant */
+    cm_frames_shape shape; /* K, numbers of a frame, channels */
+    float unit;            /* > 0: bytes times this; 0: float32 */
+    size_t bytes;          /* of a frame */
+    int environments;
+    int32_t capacity; /* frames */
+    int32_t each;     /* set aside for each environment */
+    /* content */
+    unsigned char *data;     /* [capacity, bytes]                                        */
+    int32_t *before;         /* [capacity] the one before it in its chain, -1: none       */
+    int32_t *free;           /* [capacity] of which free_count are: the numbers of unused frames */
+    int32_t *spare;          /* [E, each] set aside                                      */
+    cm_frame_writer *writer; /* [E] */
+    int32_t free_count;
+    int64_t used;     /* in chains, as of the last commit */
+    int64_t promised; /* while loading: to segments whose rows are there, and frames are not */
+} cm_frame_store;
+
+/* Numbers of one step's frames at most, for cm_frame_store.each. */
+int32_t cm_frame_store_each(int count, int commit_steps, int segment_steps);
+
+/* Takes its arrays from `arena`; shape, unit, environments, capacity and each are set. */
+void cm_frame_store_lay_out(cm_frame_store *store, cm_arena *arena);
+void cm_frame_store_reset(cm_frame_store *store); /* all is free, and so much set aside for each */
+
+static inline const unsigned char *cm_frame_at(const cm_frame_store *store, int32_t frame) {
+    return store->data + (size_t)frame * store->bytes;
+}
+
+/* frame[K]: those of the stack whose newest is `newest`. */
+void cm_frame_store_find(const cm_frame_store *store, int32_t newest, int32_t frame[CM_FRAMES_MOST]);
+
+/* Writes the newest frame of stack[K, ...] behind the open chain of an environment, or with `begins` as the first of a
+ * new one; *frame is its number. Errors: CM_ERR_INPUT for a number that is no multiple of the unit; nothing has changed
+ * then. */
+cm_status cm_frame_store_append(cm_frame_store *store, int environment, bool begins, const float *stack,
+                                int32_t *frame) CM_MUST_USE;
+
+/* After an append: a new chain of all K frames of the same stack. It cannot fail. */
+void cm_frame_store_begin_again(cm_frame_store *store, int environment, const float *stack);
+
+/* Whether all K frames of a stack are the same one. */
+bool cm_frame_store_is_first(const cm_frame_store *store, const float *stack);
+
+void cm_frame_store_undo(cm_frame_store *store); /* what has been written since the last commit */
+
+/* In a commit: counts what was written; then, when others have made space, sets frames aside again. */
+void cm_frame_store_count(cm_frame_store *store);
+void cm_frame_store_refill(cm_frame_store *store);
+
+/* Whether `more` frames fit next to those in use and those that are set aside. */
+bool cm_frame_store_fits(const cm_frame_store *store, int64_t more);
+
+/* A free frame, to be filled, behind `before` (-1: it is the first); there must be one. */
+int32_t cm_frame_store_take(cm_frame_store *store, int32_t before);
+
+/* Frees a chain from its last frame on. */
+void cm_frame_store_release(cm_frame_store *store, int32_t last);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
