@@ -27,7 +27,7 @@ test-cases: all ## runs the reference cases below CASES on every backend and dty
 #: FROM=FILE            games of an agent for `make positions`; without it plain tree search plays
 positions: all ## writes tests/data/connect4.jsonl again: solved positions of random games and of those in FROM
 	@$(BUILD)/solved_positions tests/data/connect4.jsonl $(FROM)
-#: PYTHON=python3       has numpy, gymnasium, pettingzoo and mypy for `make test-python`; torch and jax are tested where it has them
+#: PYTHON=python3       has numpy, gymnasium, pettingzoo and mypy for `make test-python`; torch, jax, pygame with pillow are tested where it has them
 PYTHON ?= python3
 test-python: all ## types and tests of the Python package (docs/PYTHON.md)
 	@$(PYTHON) -m mypy --config-file python/pyproject.toml python/cumind
