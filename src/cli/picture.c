@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/printable.h"
 
 enum { MOST_PNG = 64 << 20 };
 
@@ -18,16 +19,19 @@ cm_status cm_picture_write_svg(const char *svg, const char *path) { return cm_fi
 
 /* ---- PNG ---- */
 
-/* Runs the program with a file as its input and another as its output. Returns an error of posix_spawnp, or 0 and
- * *status. */
-static int convert(int input, int output, int *status) {
+/* Files in memory: what the program reads, what it writes, what it complains of. */
+enum { INPUT, OUTPUT, COMPLAINTS, PIPES };
+
+/* Runs the program. Returns an error of posix_spawnp, or 0 and *status. */
+static int convert(const int file[PIPES], int *status) {
     char program[] = "rsvg-convert", zoom[] = "--zoom=2", format[] = "--format=png";
     char *const command[] = {program, zoom, format, NULL};
     posix_spawn_file_actions_t files;
     pid_t child;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, file[INPUT], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, file[OUTPUT], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, file[COMPLAINTS], STDERR_FILENO);
     int error = posix_spawnp(&child, program, &files, NULL, command, environ);
     posix_spawn_file_actions_destroy(&files);
     while (error == 0 && waitpid(child, status, 0) < 0)
@@ -44,30 +48,45 @@ static bool fill(int file, const char *text) {
     return lseek(file, 0, SEEK_SET) == 0;
 }
 
-static cm_status convert_text(const char *svg, int input, int output, const char *path) {
+/* Its first complaint is the reason. */
+static cm_status fail_convert(int complaints, const char *path) {
+    char reason[256];
+    const ssize_t size = pread(complaints, reason, sizeof reason - 1, 0);
+    reason[size > 0 ? size : 0] = '\0';
+    reason[strcspn(reason, "\n")] = '\0';
+    return cm_fail(CM_ERR_IO, "%s: rsvg-convert could not make the PNG%s%s", path, *reason ? ": " : "",
+                   CM_PRINTABLE(reason));
+}
+
+static cm_status convert_text(const char *svg, const int file[PIPES], const char *path) {
     int status = 0;
     char *png = NULL;
     size_t size = 0;
-    if (input < 0 || output < 0 || !fill(input, svg)) return cm_fail(CM_ERR_MEMORY, "no memory for a picture");
-    const int error = convert(input, output, &status);
+    for (int i = 0; i < PIPES; i++)
+        if (file[i] < 0) return cm_fail(CM_ERR_MEMORY, "no memory for a picture");
+    if (!fill(file[INPUT], svg)) return cm_fail(CM_ERR_MEMORY, "no memory for a picture");
+    const int error = convert(file, &status);
     if (error == ENOENT)
         return cm_fail(CM_ERR_ABSENT,
                        "%s: PNG needs the program rsvg-convert (Debian: apt install librsvg2-bin); "
-                       "SVG needs nothing",
+                       "--svg needs nothing",
                        path);
-    if (error != 0 || status != 0) return cm_fail(CM_ERR_IO, "%s: rsvg-convert could not make the PNG", path);
-    if (lseek(output, 0, SEEK_SET) != 0) return cm_fail(CM_ERR_IO, "%s: %s", path, strerror(errno));
-    CM_TRY(cm_file_read_open(output, path, MOST_PNG, &png, &size));
+    if (error != 0) return cm_fail(CM_ERR_IO, "%s: cannot start rsvg-convert: %s", path, strerror(error));
+    if (status != 0) return fail_convert(file[COMPLAINTS], path);
+    if (lseek(file[OUTPUT], 0, SEEK_SET) != 0) return cm_fail(CM_ERR_IO, "%s: %s", path, strerror(errno));
+    CM_TRY(cm_file_read_open(file[OUTPUT], path, MOST_PNG, &png, &size));
     cm_status written = cm_file_write(path, png, size);
     free(png);
     return written;
 }
 
 cm_status cm_picture_write_png(const char *svg, const char *path) {
-    const int input = memfd_create("svg", MFD_CLOEXEC), output = memfd_create("png", MFD_CLOEXEC);
-    cm_status status = convert_text(svg, input, output, path);
-    if (input >= 0) close(input);
-    if (output >= 0) close(output);
+    static const char *const names[PIPES] = {"svg", "png", "complaints"};
+    int file[PIPES];
+    for (int i = 0; i < PIPES; i++) file[i] = memfd_create(names[i], MFD_CLOEXEC);
+    const cm_status status = convert_text(svg, file, path);
+    for (int i = 0; i < PIPES; i++)
+        if (file[i] >= 0) close(file[i]);
     return status;
 }
 

@@ -370,7 +370,28 @@ START_TEST(png_has_two_pixels_per_unit) {
     ck_assert_int_eq(header[18] << 8 | header[19], 2 * CM_PLOT_WIDTH);
     ck_assert_int_eq(header[22] << 8 | header[23], 840);
     ck_assert_int_eq(cm_picture_write_png("<svg", path), CM_ERR_IO); /* and leaves the file */
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), ": rsvg-convert could not make the PNG: Error"));
     free(png);
+    free(svg);
+}
+END_TEST
+
+START_TEST(a_png_without_the_program_is_one_line_that_says_what_to_install) {
+    char path[CM_TEST_PATH], *left;
+    size_t size;
+    make_series(1, 500, 0);
+    char *svg = draw_one(1);
+    cm_test_file_make(path);
+    ck_assert_int_eq(cm_file_write(path, "old", 3), CM_OK);
+    ck_assert_int_eq(setenv("PATH", "/nowhere", 1), 0);
+    ck_assert_int_eq(cm_picture_write_png(svg, path), CM_ERR_ABSENT);
+    const char *said = strstr(cm_error_message(), ": PNG needs");
+    ck_assert_ptr_nonnull(said);
+    ck_assert_str_eq(said,
+                     ": PNG needs the program rsvg-convert (Debian: apt install librsvg2-bin); --svg needs nothing");
+    ck_assert_int_eq(cm_file_read(path, 16, &left, &size), CM_OK);
+    ck_assert_str_eq(left, "old");
+    free(left);
     free(svg);
 }
 END_TEST
@@ -394,5 +415,6 @@ int main(void) {
     tcase_add_test(tests, themes_are_light_dark_or_the_readers);
     tcase_add_test(tests, a_page_is_one_file_that_asks_for_no_other);
     tcase_add_test(tests, png_has_two_pixels_per_unit);
+    tcase_add_test(tests, a_png_without_the_program_is_one_line_that_says_what_to_install);
     return cm_test_main(suite);
 }
