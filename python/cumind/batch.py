@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native as lib
+from .errors import InputError
 
 
 def names() -> list[str]:
@@ -33,6 +34,7 @@ class Copies:
 
     def __init__(self, batch: Batch) -> None:
         n = batch.count
+        self.handle = batch._handle  # of that batch they are
         self.observation = np.empty(batch.observation.shape, np.float32)
         self.legal = None if batch.legal is None else np.empty(batch.legal.shape, np.int8)
         self.to_play = np.empty(n, np.int32)
@@ -111,8 +113,8 @@ class Batch:
 
     def step(self, actions: Any, copies: Copies | None = None) -> None:
         """One step of each: actions int [n], or of a continuous task values [n, D]. Where an episode has ended the next
-        one begins instead, with reward 0. copies: are written then."""
-        place = None if copies is None else copies.place
+        one begins instead, with reward 0. copies: of this batch; they are written then."""
+        place = None if copies is None else self._place(copies)
         if not self.spec.action_size:
             owner = self._handle.pointer  # held until the call returns
             status = lib.native.cumind_env_step_int64(owner.address, self._moves(actions), place)
@@ -123,6 +125,11 @@ class Batch:
         lib.check(lib.native.cumind_env_step_values(self._handle.pointer, values.ctypes.data))
         if copies is not None:
             lib.check(lib.native.cumind_env_copy_arrays(self._handle.pointer, place))
+
+    def _place(self, copies: Any) -> int:
+        if type(copies) is Copies and copies.handle is self._handle:
+            return copies.place
+        raise InputError(f"copies: {lib.brief(copies)} is no Copies of this batch")
 
     def _moves(self, actions: Any) -> bytes:
         """Actions as int64, bytes that no other code writes; what a call per step costs is here."""

@@ -24,6 +24,7 @@ from . import _native as lib
 from .errors import InputError
 
 MUZERO, GUMBEL_MUZERO, STOCHASTIC_MUZERO = range(3)
+_FLOAT32 = np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,18 @@ class PolicyOutput:
 class _OnHost:
     """Of a library whose arrays NumPy reads where they are: NumPy itself, JAX and PyTorch on a CPU. States are kept in NumPy."""
 
-    def __init__(self, origin: str, make: Callable[[Any], Any], read: Callable[[Any], NDArray[Any]]) -> None:
-        self.origin, self.make, self.read = origin, make, read
+    def __init__(
+        self, origin: str, make: Callable[[Any], Any], read: Callable[[Any], NDArray[Any]], read_plain: Callable[[Any], Any]
+    ) -> None:
+        """read_plain: quick, and as read for most arrays of this library; for others it raises, or gives no array of NumPy's."""
+        self.origin, self.make, self.read, self.read_plain = origin, make, read, read_plain
 
     def pool(self, like: Any, rows: int) -> Any:
         like = self.read(like)
         return np.empty((rows, *like.shape[1:]), like.dtype)
 
     def fits(self, pool: Any, rows: Any) -> bool:
-        return bool(rows.dtype == pool.dtype) or np.can_cast(rows.dtype, pool.dtype, "same_kind")
+        return rows.dtype is pool.dtype or np.can_cast(rows.dtype, pool.dtype, "same_kind")
 
     def put(self, pool: Any, where: slice | NDArray[np.int64], rows: Any) -> None:
         pool[where] = rows
@@ -172,8 +176,11 @@ class _OnHost:
 
     def numbers(self, name: str, value: Any) -> NDArray[Any]:
         """lib.host, without its detours where `value` is what it should be."""
-        array = self.read(value) if lib.origin_of(value) == self.origin else value
-        return array if type(array) is np.ndarray and array.dtype == np.float32 else lib.host(name, value)
+        try:
+            array = self.read_plain(value)
+        except (TypeError, RuntimeError):
+            return lib.host(name, value)
+        return array if type(array) is np.ndarray and array.dtype is _FLOAT32 else lib.host(name, value)
 
 
 class _Torch:
@@ -214,12 +221,13 @@ def _kind_of(array: Any) -> Any:
 
         if array.device.type != "cpu" or array.dtype == torch.bfloat16:
             return _Torch(torch, array)
-        return _OnHost(origin, torch.from_numpy, lambda rows: (rows.detach() if rows.requires_grad else rows).numpy())
+        read = torch.Tensor.numpy
+        return _OnHost(origin, torch.from_numpy, lambda rows: read(rows.detach() if rows.requires_grad else rows), read)
     if origin == "jax":
         import jax.numpy as jnp
 
-        return _OnHost(origin, jnp.asarray, np.asarray)
-    return _OnHost(origin, lambda array: array, np.asarray)
+        return _OnHost(origin, jnp.asarray, np.asarray, lambda array: array)
+    return _OnHost(origin, lambda array: array, np.asarray, lambda array: array)
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -362,6 +370,7 @@ class _Keys:
 
     def __init__(self, rng_key: Any, seeds: NDArray[np.uint64] | None) -> None:
         self.key = rng_key if seeds is None or lib.origin_of(rng_key) == "jax" else int(seeds[-1])
+        self.drawn: list[int] = []  # the last one first
 
     def next(self) -> Any:
         if self.key is None:
@@ -371,20 +380,36 @@ class _Keys:
 
             self.key, given = jax.random.split(self.key)
             return given
-        # SplitMix64 (Steele, Lea, Flood 2014)
-        self.key = mixed = (self.key + 0x9E3779B97F4A7C15) & _WORD
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _WORD
-        return mixed ^ mixed >> 31
+        if not self.drawn:
+            self._draw(_BLOCK)
+        return self.drawn.pop()
+
+    def _draw(self, count: int) -> None:
+        """SplitMix64 (Steele, Lea, Flood 2014), many at once."""
+        step = np.uint64(0x9E3779B97F4A7C15)
+        mixed = np.arange(count, 0, -1, dtype=np.uint64) * step + np.uint64(self.key)
+        self.key = int(mixed[0])
+        mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        self.drawn = (mixed ^ mixed >> np.uint64(31)).tolist()
 
 
-_WORD = 2**64 - 1
+_BLOCK = 256  # keys
 
-# What a function of the model gives: for each member of cumind_model_out that it fills the argument's name, its array, and of
-# how many columns that is (0: one number for each row).
-_Written = list[tuple[int, str, Any, int]]
+# What a function of the model gives: the member of cumind_model_out, its name as an argument, and of how many columns its
+# array is (0: one number for each row).
+_Column = tuple[int, str, int]
 _REWARD, _DISCOUNT, _LOGITS, _VALUE = range(4)
 _ADDRESSES = ctypes.c_void_p * 4
+
+
+class _Rows(NamedTuple):
+    """The search's own arrays in a call of the model for n roots: they stay where they are."""
+
+    parent: NDArray[np.int32]
+    action: NDArray[np.int32]
+    child: NDArray[np.int32]
+    out: list[tuple[str, NDArray[Any], tuple[int, ...]]]  # of each column its name, its array, and the shape of a whole batch's
 
 
 class _Search:
@@ -413,42 +438,43 @@ class _Search:
         self.handle = lib.Handle("search", pointer)
         is_even = chance == 0 and self.options.max_depth == 0  # none stops at a node that is there already
         self.states = _States(self.kind, root.embedding, self.batch, self.nodes, is_even)
-        self.views: dict[tuple[int, int, int], NDArray[Any]] = {}
         self.error: BaseException | None = None
 
-    def _slots(self, address: int, n: int) -> NDArray[np.int32]:
-        """The search's arrays stay where they are: each is looked at once."""
-        found = self.views.get((address, n, -1))
-        if found is None:
-            found = self.views[(address, n, -1)] = lib.view(self.handle, address, ctypes.c_int32, (n,))
-        return found
-
-    def _write(self, address: int, n: int, name: str, value: Any, width: int) -> None:
-        view = self.views.get((address, n, width))
-        if view is None:
-            view = self.views[(address, n, width)] = lib.view(self.handle, address, ctypes.c_float, (n, width) if width else (n,))
-        array = self.kind.numbers(name, value)
-        wanted = (self.batch, width) if width else (self.batch,)
-        if array.shape != wanted:
-            raise InputError(f"{name}: shape {array.shape}, but {wanted} is wanted")
-        view[...] = array if n == self.batch else array[:n]
+    def _look(self, n: int, slots: tuple[int, int, int], out: tuple[int, ...], columns: tuple[_Column, ...]) -> _Rows:
+        parent, action, child = (lib.view(self.handle, address, ctypes.c_int32, (n,)) for address in slots)
+        made = []
+        for member, name, width in columns:
+            row = (width,) if width else ()
+            made.append((name, lib.view(self.handle, out[member], ctypes.c_float, (n, *row)), (self.batch, *row)))
+        return _Rows(parent, action, child, made)
 
     def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """The model has always whole batches: the first row stands for those that are not wanted."""
         return np.concatenate([rows, np.full(self.batch - len(rows), rows[0], np.int32)])
 
-    def callback(self, play: Callable[[Any, Any], tuple[_Written, Any]]) -> Any:
-        """The C side of a function of actions and embeddings that gives what to write, and the next embeddings."""
+    def callback(self, play: Callable[[Any, Any], tuple[tuple[Any, ...], Any]], columns: tuple[_Column, ...]) -> Any:
+        """The C side of a function of actions and embeddings that gives an array for each column, and the next embeddings."""
+        seen: dict[tuple[int, ...], _Rows] = {}
+        numbers = self.kind.numbers
 
         def call(_: Any, n: int, parent: int, action: int, child: int, out: int) -> int:
             try:
-                slots, actions = self._slots(parent, n), self._slots(action, n)
-                slots, actions = (slots, actions.copy()) if n == self.batch else (self._whole(slots), self._whole(actions))
-                written, embedding = play(self.kind.make(actions), self.states.get(slots))
-                self.states.put(self._slots(child, n), embedding)
-                addresses: Any = _ADDRESSES.from_address(out)
-                for member, name, value, width in written:
-                    self._write(addresses[member], n, name, value, width)
+                addresses = tuple(_ADDRESSES.from_address(out))
+                key = (n, parent, action, child, *addresses)
+                rows = seen.get(key)
+                if rows is None:
+                    rows = seen[key] = self._look(n, (parent, action, child), addresses, columns)
+                if n == self.batch:
+                    slots, actions = rows.parent, rows.action.copy()
+                else:
+                    slots, actions = self._whole(rows.parent), self._whole(rows.action)
+                values, embedding = play(self.kind.make(actions), self.states.get(slots))
+                self.states.put(rows.child, embedding)
+                for (name, view, shape), value in zip(rows.out, values):
+                    array = numbers(name, value)
+                    if array.shape != shape:
+                        raise InputError(f"{name}: shape {array.shape}, but {shape} is wanted")
+                    view[...] = array if n == shape[0] else array[:n]
                 return 0
             except BaseException as error:  # of any kind: it may not pass through the library
                 self.error = error
@@ -486,6 +512,8 @@ class _Search:
 
 def _told(name: str, told: Any, kind: Any) -> tuple[Any, Any]:
     """What a function of the model has given: (kind, embedding)."""
+    if type(told) is tuple and len(told) == 2 and type(told[0]) is kind:
+        return told
     try:
         out, embedding = told
         if all(hasattr(out, field) for field in kind._fields):
@@ -503,16 +531,12 @@ def _one_function(
     seeds = _seeds(rng_key, search.batch)
     keys = _Keys(rng_key, seeds)
 
-    def play(action: Any, embedding: Any) -> tuple[_Written, Any]:
+    def play(action: Any, embedding: Any) -> tuple[tuple[Any, ...], Any]:
         out, following = _told("recurrent_fn", recurrent_fn(params, keys.next(), action, embedding), RecurrentFnOutput)
-        return [
-            (_REWARD, "reward", out.reward, 0),
-            (_DISCOUNT, "discount", out.discount, 0),
-            (_LOGITS, "prior_logits", out.prior_logits, search.actions),
-            (_VALUE, "value", out.value, 0),
-        ], following
+        return (out.reward, out.discount, out.prior_logits, out.value), following
 
-    return search.run(search.callback(play), None, invalid, seeds, noise)
+    columns = (_REWARD, "reward", 0), (_DISCOUNT, "discount", 0), (_LOGITS, "prior_logits", search.actions), (_VALUE, "value", 0)
+    return search.run(search.callback(play, columns), None, invalid, seeds, noise)
 
 
 def muzero_policy(
@@ -595,22 +619,17 @@ def stochastic_muzero_policy(
     seeds = _seeds(rng_key, search.batch)
     keys = _Keys(rng_key, seeds)
 
-    def decide(action: Any, embedding: Any) -> tuple[_Written, Any]:
+    def decide(action: Any, embedding: Any) -> tuple[tuple[Any, ...], Any]:
         told = decision_recurrent_fn(params, keys.next(), action, embedding)
         out, after = _told("decision_recurrent_fn", told, DecisionRecurrentFnOutput)
-        return [
-            (_LOGITS, "chance_logits", out.chance_logits, outcomes),
-            (_VALUE, "afterstate_value", out.afterstate_value, 0),
-        ], after
+        return (out.chance_logits, out.afterstate_value), after
 
-    def happen(outcome: Any, embedding: Any) -> tuple[_Written, Any]:
+    def happen(outcome: Any, embedding: Any) -> tuple[tuple[Any, ...], Any]:
         told = chance_recurrent_fn(params, keys.next(), outcome, embedding)
         out, state = _told("chance_recurrent_fn", told, ChanceRecurrentFnOutput)
-        return [
-            (_REWARD, "reward", out.reward, 0),
-            (_DISCOUNT, "discount", out.discount, 0),
-            (_LOGITS, "action_logits", out.action_logits, search.actions),
-            (_VALUE, "value", out.value, 0),
-        ], state
+        return (out.reward, out.discount, out.action_logits, out.value), state
 
-    return search.run(search.callback(happen), search.callback(decide), invalid_actions, seeds, noise)
+    decided = (_LOGITS, "chance_logits", outcomes), (_VALUE, "afterstate_value", 0)
+    happened = (_REWARD, "reward", 0), (_DISCOUNT, "discount", 0), (_LOGITS, "action_logits", search.actions), (_VALUE, "value", 0)
+    callbacks = search.callback(happen, happened), search.callback(decide, decided)
+    return search.run(*callbacks, invalid_actions, seeds, noise)

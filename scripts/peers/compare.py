@@ -43,11 +43,11 @@ def rows():
 
 
 def package_rows():
-    """Of the package for Python."""
+    """Of the package for Python; searches by the least time of the processors, which other work on them lengthens least."""
     for policy in ("gumbel_muzero", "muzero"):
         for actions in (2, 82):
             size = [*TREE, "--actions", str(actions), "--hidden", "128", "--policy", policy]
-            yield (f"package {policy} {actions} actions, torch / mctx", "simulations_per_second",
+            yield (f"package {policy} {actions} actions, torch / mctx", "simulations_per_processor_second",
                    ["torch_search.py", *size], ["mctx_search.py", "--network", "mlp", *size], 3.0)
             yield (f"package {policy} {actions} actions, us a call", "us_besides_model",
                    ["torch_search.py", "--constant", *size], 20.0, 1.0)

@@ -14,6 +14,7 @@ import cumind.games
 import cumind.gym
 import runs
 from cumind import search
+from cumind.batch import Copies
 
 NAN = float("nan")
 SEEN = np.zeros(4, np.float32)  # by CartPole
@@ -330,7 +331,11 @@ BAD = {
         ("seeds", [1, 2**64], "seeds: object is no type of numbers"),
         ("seeds", 7, r"seeds: shape \(\), but \(2,\) is wanted"),
     ],
-    "Batch.step": PLAYS,
+    "Batch.step": [
+        *PLAYS,
+        ("copies", [], r"copies: \[\] is no Copies of this batch"),
+        ("copies", Copies(cumind.Batch("connect4", 1)), "copies: .* is no Copies of this batch"),
+    ],
     "Batch.step of numbers": [
         ("actions", [0.0, 0.0], r"actions: shape \(2,\), but \(2, 1\) is wanted"),
         ("actions", [[NAN], [0.0]], "instance 0: the action is NaN"),
