@@ -1,14 +1,23 @@
 #include "agent/options.h"
 
 #define SECTION "Self-Play"
+#define MOST    1e12 /* updates or steps */
 #define OPTIONS cm_agent_options
 
 static const char *if_no_random_moves(const void *o) {
     return ((const cm_agent_options *)o)->random_move_probability > 0.0 ? NULL : "random_move_probability is 0";
 }
 
+static bool is_buffer(const void *o) { return ((const cm_agent_options *)o)->reanalyse == CM_REANALYSE_BUFFER; }
+
+static const char *unless_of_batches(const void *o) { return is_buffer(o) ? "reanalyse is buffer" : NULL; }
+
 static const char *unless_reanalysed(const void *o) {
-    return ((const cm_agent_options *)o)->reanalyse_ratio > 0.0 ? NULL : "reanalyse_ratio is 0";
+    return is_buffer(o) || ((const cm_agent_options *)o)->reanalyse_ratio > 0.0 ? NULL : "reanalyse_ratio is 0";
+}
+
+static const char *unless_mixed(const void *o) {
+    return ((const cm_agent_options *)o)->mixed_value_updates > 0 ? NULL : "mixed_value_updates is 0";
 }
 
 const cm_option cm_agent_option_rows[] = {
@@ -38,11 +47,24 @@ const cm_option cm_agent_option_rows[] = {
         INT64, random_first_steps, SECTION, "0", 0, 9007199254740992.0,
         "Steps at the start of the run, of all environments together, whose moves are uniformly random legal ones "
         "(EfficientZero: 2000). Searches are made all the same, for the targets; 0: none."),
+    CM_OPTION(
+        ENUM, reanalyse, SECTION, "batch", 0, 0,
+        "What is reanalysed. batch: the positions of every batch (reanalyse_ratio). buffer: every position of "
+        "the memory, once with every copy of the weights (target_update_frequency); batches look up its policies, "
+        "and its network values for their bootstraps.",
+        .choices = "batch|buffer"),
     CM_OPTION(DOUBLE, reanalyse_ratio, SECTION, "0", 0, 1,
               "Share of every batch whose policy targets are reanalysed by the network as it is now; 0: they stay as "
-              "they were played. Costs a search per position and unrolled step."),
+              "they were played. Costs a search per position and unrolled step.",
+              .idle = unless_of_batches),
     CM_OPTION(BOOL, reanalyse_noise, SECTION, "true", 0, 0, "These searches have root noise, like those of self-play.",
               .idle = unless_reanalysed),
+    CM_OPTION(INT64, mixed_value_updates, SECTION, "0", 0, MOST,
+              "Updates after which the value targets of old positions are the values of these searches, in place of "
+              "n-step returns, as in EfficientZero V2 (30,000); 0: never.",
+              .idle = unless_reanalysed),
+    CM_OPTION(INT64, mixed_value_steps, SECTION, "5000", 0, MOST,
+              "Steps of all environments that must have followed a position for it to be old.", .idle = unless_mixed),
     CM_OPTION(INT, evaluation_simulations, SECTION, "25", 0, 65536,
               "Simulations per move in evaluation and play; never fewer than num_simulations.",
               .flags = CM_OPTION_RESUME),

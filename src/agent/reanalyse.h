@@ -14,7 +14,7 @@
 #define CM_AGENT_REANALYSE_H
 
 #include "agent/agent.h"
-#include "replay/batch.h"
+#include "agent/mixed.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +27,7 @@ typedef struct cm_reanalyser_config {
     bool has_mask;         /* not every action is always legal: the batch's masks count */
     int whole;             /* B */
     int unroll;            /* K */
+    cm_mixed_rule mixed;   /* of the rows that are taken */
     cm_batch_config batch; /* of the batches that will come; with consistency, for the observations to be there */
     int rows_on_device;    /* roots of one search where the trees lie on a device, at least 1 */
     int threads;           /* that search, at least 1 */
@@ -40,9 +41,9 @@ typedef struct cm_reanalyser cm_reanalyser;
 cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser **out) CM_MUST_USE;
 void cm_reanalyser_destroy(cm_reanalyser *reanalyser); /* NULL is allowed */
 
-/* Replaces policy targets of the batch (cm_batch_set_policy), before anybody reads them. Several threads may call it,
- * each with a batch of its own; they take turns. Not while the agent's weights change. Errors: those of the search,
- * CM_ERR_INTERRUPTED among them; then the batch is worth nothing. */
+/* Replaces policy targets of the batch (cm_batch_set_policy), and value targets where the rule says so, before anybody
+ * reads them. Several threads may call it, each with a batch of its own; they take turns. Not while the agent's weights
+ * change. Errors: those of the search, CM_ERR_INTERRUPTED among them; then the batch is worth nothing. */
 cm_status cm_reanalyser_run(cm_reanalyser *reanalyser, cm_batch *batch) CM_MUST_USE;
 
 /* Whether row `row` of `whole` is one of the floor(ratio whole). */

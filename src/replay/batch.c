@@ -31,6 +31,8 @@ static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     batch->value_coefficient = cm_arena_alloc(arena, rows * k1 * width);
     batch->value_bootstrap = cm_arena_alloc(arena, rows * k1 * width);
     if (batch->config.bootstrap) batch->bootstrap_observations = cm_arena_alloc(arena, rows * k1 * size * width);
+    if (batch->config.keys) batch->position_key = cm_arena_alloc(arena, rows * k1 * sizeof(int64_t));
+    if (batch->config.keys) batch->bootstrap_key = cm_arena_alloc(arena, rows * k1 * sizeof(int64_t));
     batch->slot = cm_arena_alloc(arena, rows * sizeof(int32_t));
     batch->index = cm_arena_alloc(arena, rows * sizeof(uint32_t));
     batch->symmetry = cm_arena_alloc(arena, rows * sizeof(int32_t));
@@ -235,21 +237,32 @@ static void gather_actions(const gather *g) {
     for (int k = inside; k < unroll; k++) out[k] = (int32_t)cm_rng_below(&rng, (uint32_t)g->batch->actions);
 }
 
-static void gather_legal(const gather *g) {
+static void gather_mask(const gather *g, int32_t slot, uint8_t *out) {
     const cm_replay *replay = g->replay;
+    const size_t entries = (size_t)cm_policy_size(replay->form);
+    if (replay->row[slot].flags & FLAG_FREE) {
+        memset(out, 1, entries);
+        return;
+    }
+    const uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
+    for (size_t a = 0; a < entries; a++) {
+        size_t stored = g->actions ? (size_t)g->actions[a] : a;
+        out[a] = bits[stored / 8] >> stored % 8 & 1;
+    }
+}
+
+static void gather_legal(const gather *g) {
     size_t entries = (size_t)cm_policy_size(g->batch->form), positions = (size_t)g->batch->unroll + 1;
     uint8_t *out = g->batch->legal + g->row * positions * entries;
     memset(out, 1, positions * entries);
     int inside = g->left <= g->batch->unroll ? g->left : g->batch->unroll + 1;
-    for (int k = 0; k < inside; k++, out += entries) {
-        int32_t slot = cm_slot_add(replay, g->slot, k);
-        if (replay->row[slot].flags & FLAG_FREE) continue;
-        const uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
-        for (size_t a = 0; a < entries; a++) {
-            size_t stored = g->actions ? (size_t)g->actions[a] : a;
-            out[a] = bits[stored / 8] >> stored % 8 & 1;
-        }
-    }
+    for (int k = 0; k < inside; k++, out += entries) gather_mask(g, cm_slot_add(g->replay, g->slot, k), out);
+}
+
+void cm_replay_look(const cm_replay *replay, int32_t slot, float *observation, uint8_t *legal) {
+    const gather g = {.replay = replay, .slot = slot};
+    gather_observation(&g, slot, observation);
+    gather_mask(&g, slot, legal);
 }
 
 static void gather_observations(const gather *g) {
@@ -270,6 +283,18 @@ static void gather_observations(const gather *g) {
             gather_observation(g, cm_slot_add(replay, g->slot, batch->offset[k]), out);
         else
             memset(out, 0, size * sizeof(float));
+    }
+}
+
+/* Whose policies and values the row has. */
+static void gather_keys(const gather *g, const cm_target_window *window) {
+    const cm_batch *batch = g->batch;
+    const size_t k1 = (size_t)batch->unroll + 1, v = g->row * k1;
+    const bool is_open = g->slot >= g->replay->ring; /* its last row is a position like the others */
+    for (size_t k = 0; batch->config.keys && k < k1; k++) {
+        const int32_t at = batch->offset[k];
+        batch->position_key[v + k] = (int64_t)k < g->left ? cm_row_key(&window->row[k], false) : -1;
+        batch->bootstrap_key[v + k] = at >= 0 ? cm_row_key(&window->row[at], at == g->left && !is_open) : -1;
     }
 }
 
@@ -307,6 +332,7 @@ static void gather_targets(const gather *g) {
     for (size_t i = 0; i < k1; i++)
         batch->value_bootstrap[v + i] = batch->offset[i] < 0 ? 0.0f : window.row[batch->offset[i]].root_value;
     if (g->actions) permute_policy(g, row.policy);
+    gather_keys(g, &window);
 }
 
 static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
@@ -348,18 +374,30 @@ static inline __attribute__((always_inline)) void fetch_row(const cm_replay *rep
     fetch_rows(replay, FIELD_ROW, slot, far);
 }
 
+static void add_bootstrap(cm_batch *batch, size_t i) {
+    float coefficient = batch->value_coefficient[i], bootstrap = batch->value_bootstrap[i];
+    batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap);
+}
+
 static void add_bootstraps(cm_batch *batch) {
     size_t count = (size_t)batch->config.rows * (size_t)(batch->unroll + 1);
-    for (size_t i = 0; i < count; i++) {
-        float coefficient = batch->value_coefficient[i], bootstrap = batch->value_bootstrap[i];
-        batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap);
-    }
+    for (size_t i = 0; i < count; i++) add_bootstrap(batch, i);
+}
+
+void cm_batch_set_value(cm_batch *batch, int position, float value) {
+    batch->target_value[position] = batch->value_partial[position] = value;
+    batch->value_coefficient[position] = batch->value_bootstrap[position] = 0.0f;
+}
+
+void cm_batch_set_bootstrap(cm_batch *batch, int position, float value) {
+    batch->value_bootstrap[position] = value;
+    add_bootstrap(batch, (size_t)position);
 }
 
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) {
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
     int rows = batch->config.rows;
-    batch->update = update;
+    batch->update = update, batch->collected = (uint32_t)replay->collected;
     batch->policy_drift = 0.0, batch->policies_reanalysed = 0;
     draw_slots(replay, batch);
     weigh(replay, beta, batch);

@@ -25,6 +25,7 @@ typedef struct cm_batch_config {
     int rows;           /* B, 1 .. 1 Mi                                                                  */
     bool consistency;   /* fills target_observations                                                     */
     bool bootstrap;     /* fills bootstrap_observations                                                  */
+    bool keys;          /* fills position_key and bootstrap_key                                          */
     uint64_t seed;      /* of the run                                                                    */
     uint64_t first_row; /* number of row 0 in the batch of the whole run (ranks): draws depend on it     */
 } cm_batch_config;
@@ -38,6 +39,7 @@ typedef struct cm_batch {
     cm_policy_form form;
     double policy_smoothing;       /* of the policy targets */
     uint64_t update;               /* the update that it was drawn for */
+    uint32_t collected;            /* steps ever collected by then, mod 2^32: the age of a row is that less its index */
     float *observation;            /* [B, O]           o_t                                     */
     int32_t *action;               /* [B, K]           a_{t+k}                                 */
     float *target_value;           /* [B, K+1]                                                 */
@@ -54,6 +56,8 @@ typedef struct cm_batch {
     float *value_coefficient;      /* [B, K+1]         0: no bootstrap                         */
     float *value_bootstrap;        /* [B, K+1]         stored search value, 0 if there is none */
     float *bootstrap_observations; /* [B, K+1, O]      zeros if there is none, or NULL         */
+    int64_t *position_key;         /* [B, K+1]         cm_replay_position, -1 past the end; or NULL      */
+    int64_t *bootstrap_key;        /* [B, K+1]         of bootstrap positions, -1: there is none; or NULL */
     int32_t *slot;                 /* [B]              for cm_replay_update_priorities         */
     uint32_t *index;               /* [B]              likewise                                */
     int32_t *symmetry;             /* [B]              the one that was applied                */
@@ -86,6 +90,12 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
  * new target, 0 .. 1; per number: its mean over the numbers. Several threads may set positions of a batch. Errors:
  * those of cm_policy_normalise. */
 cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) CM_MUST_USE;
+
+/* target_value of a position, row (K+1) + k, from its search in place of an n-step return: nothing is added to it. */
+void cm_batch_set_value(cm_batch *batch, int position, float value);
+
+/* The V of a bootstrap position, row (K+1) + k, in place of the stored one. */
+void cm_batch_set_bootstrap(cm_batch *batch, int position, float value);
 
 #ifdef __cplusplus
 }

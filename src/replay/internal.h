@@ -145,6 +145,12 @@ static inline bool cm_slot_is_old(const cm_replay *replay, int32_t slot, uint64_
     return replay->config.max_steps > 0 && age > replay->config.max_steps;
 }
 
+/* cm_replay_position.key of a row: the last rows of segments have keys of their own, as they may have the number of the
+ * position that comes next in their environment. */
+static inline int64_t cm_row_key(const cm_replay_row *row, bool is_end) {
+    return (int64_t)row->index | (is_end ? INT64_C(1) << 32 : 0);
+}
+
 /* Steps from a slot to the end of its segment, 0 if there is nothing to draw. */
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot);
 

@@ -169,6 +169,19 @@ typedef struct cm_replay_counts {
 
 void cm_replay_count(const cm_replay *replay, cm_replay_counts *out); /* as of the last commit */
 
+/* A position of the replay as a search sees it: what an unroll or a bootstrap of a drawn position may come to. */
+typedef struct cm_replay_position {
+    int64_t key;  /* says which it is for as long as it is kept, wherever it lies; >= 0, below 2^33 */
+    int32_t slot; /* where it lies until the next commit */
+} cm_replay_position;
+
+/* The positions that the last commit has shown, the oldest episodes first: *count of them in out[cm_replay_slots]. */
+void cm_replay_positions(const cm_replay *replay, cm_replay_position *out, int32_t *count);
+int32_t cm_replay_slots(const cm_replay *replay); /* how many there can be at most */
+
+/* observation[O] and legal[P] of one of them, as in a batch without symmetries. */
+void cm_replay_look(const cm_replay *replay, int32_t slot, float *observation, uint8_t *legal);
+
 /* CuMind's rule: `episodes` are at least min_size and min_fill (0 .. 1) of max_episodes. Errors: CM_ERR_INPUT if a
  * number is out of range or both are 0, or if min_fill is given and max_episodes is not. */
 cm_status cm_replay_is_ready(int64_t episodes, int64_t max_episodes, int64_t min_size, double min_fill,

@@ -258,7 +258,8 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
         cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
                        c->trainer.batch_size, (long long)c->replay.memory_steps);
     warn_of_lone_row(config, c);
-    if (c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
+    const bool is_of_batches = c->agent.reanalyse == CM_REANALYSE_BATCH;
+    if (is_of_batches && c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
         cm_config_warn(config, "reanalyse_ratio",
                        "%g of a batch of %d is less than one position: nothing is reanalysed", c->agent.reanalyse_ratio,
                        c->trainer.batch_size);

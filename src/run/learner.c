@@ -137,13 +137,18 @@ static int drawing_threads(const cm_session *s) {
 
 static const char for_training[] = "lower batch_size, num_unroll_steps, threads or the sizes of the network";
 
+static bool is_looked_up(const cm_configuration *c) { return c->agent.reanalyse == CM_REANALYSE_BUFFER; }
+
+static bool searches_batches(const cm_configuration *c) { return !is_looked_up(c) && c->agent.reanalyse_ratio > 0.0; }
+
 static cm_batch_config batch_config(const cm_session *s) {
     const cm_configuration *c = &s->configuration;
     return (cm_batch_config){
         .rows = (int)cm_session_share(s, c->trainer.batch_size),
-        .consistency = c->trainer.consistency_weight > 0.0 || c->agent.reanalyse_ratio > 0.0 ||
-                       c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO,
-        .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
+        .consistency =
+            c->trainer.consistency_weight > 0.0 || searches_batches(c) || c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO,
+        .bootstrap = !is_looked_up(c) && (c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0),
+        .keys = is_looked_up(c),
         .seed = (uint64_t)c->run.seed,
         .first_row = (uint64_t)cm_session_first(s, c->trainer.batch_size),
     };
@@ -180,13 +185,14 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
         .has_mask = session->env.def->legal != NULL,
         .whole = c->trainer.batch_size,
         .unroll = c->replay.num_unroll_steps,
+        .mixed = cm_run_mixed_rule(session),
         .batch = batch_config(session),
         .rows_on_device = (int)cm_session_share(session, c->env.num_envs),
         .threads = cm_pool_size(pool),
         .stop = session->comm->size == 1 ? stop : NULL, /* else other ranks would wait for the batch */
     };
     *out = NULL;
-    return config.ratio > 0.0 ? cm_reanalyser_create(&config, out) : CM_OK;
+    return searches_batches(c) ? cm_reanalyser_create(&config, out) : CM_OK;
 }
 
 static void set_augmentation(cm_run_learner *l, const cm_session *s) {
@@ -239,6 +245,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
     set_augmentation(l, session);
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
+    if (status == CM_OK) status = cm_run_learner_open_rolling(l, session, pool, batches_at_a_time(session));
     if (status == CM_OK)
         status = cm_memory_advise(cm_run_reanalyser(session, agent, pool, stop, &l->reanalyser),
                                   "lower reanalyse_ratio, batch_size, num_unroll_steps or num_simulations");
@@ -254,6 +261,8 @@ void cm_run_learner_destroy(cm_run_learner *l) {
     if (!l) return;
     cm_prefetch_destroy(l->prefetch);
     cm_reanalyser_destroy(l->reanalyser);
+    cm_rolling_destroy(l->rolling);
+    cm_agent_destroy(l->copy_agent);
     cm_trainer_destroy(l->trainer);
     cm_replay_destroy(l->replay);
     free(l->codes);
@@ -262,6 +271,7 @@ void cm_run_learner_destroy(cm_run_learner *l) {
 
 cm_replay *cm_run_learner_replay(cm_run_learner *l) { return l->replay; }
 cm_trainer *cm_run_learner_trainer(cm_run_learner *l) { return l->trainer; }
+cm_rolling *cm_run_learner_rolling(cm_run_learner *l) { return l->rolling; }
 
 /* ---- memory ---- */
 
@@ -271,8 +281,8 @@ size_t cm_run_learner_memory(const cm_run_learner *l, cm_memory_row *rows, int c
     int n = cm_trainer_memory(l->trainer, rows, capacity);
     if (n < capacity) rows[n++] = (cm_memory_row){"replay", (size_t)counts.bytes};
     if (n < capacity) rows[n++] = (cm_memory_row){"batches", (size_t)cm_prefetch_bytes(l->prefetch)};
-    if (l->reanalyser && n < capacity)
-        rows[n++] = (cm_memory_row){CM_ROW_REANALYSIS, cm_reanalyser_memory(l->reanalyser)};
+    const size_t again = cm_reanalyser_memory(l->reanalyser) + cm_rolling_memory(l->rolling);
+    if (again > 0 && n < capacity) rows[n++] = (cm_memory_row){CM_ROW_REANALYSIS, again};
     size_t total = 0;
     for (int i = 0; i < n; i++) total += rows[i].bytes;
     *count = n;

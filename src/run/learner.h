@@ -11,6 +11,7 @@
 #define CM_RUN_LEARNER_H
 
 #include "agent/reanalyse.h"
+#include "agent/rolling.h"
 #include "core/stop.h"
 #include "env/env.h"
 #include "replay/prefetch.h"
@@ -52,6 +53,7 @@ void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
 cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
+cm_rolling *cm_run_learner_rolling(cm_run_learner *learner); /* NULL: reanalyse is batch */
 
 /* *due <- updates that are due for `steps` new steps and for `episodes` finished ones of all ranks, `before` of them
  * learnt from already; 0 until the memories of all ranks hold what the first update waits for (min_memory_*), or
@@ -74,6 +76,13 @@ cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, 
 
 /* How a run trains: what its trainer is created with. Borrows from the session. */
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
+
+/* Which value targets are those of searches. */
+cm_mixed_rule cm_run_mixed_rule(const cm_session *session);
+
+/* What the searches of reanalyse = buffer are made with; `agent` has the copy of the weights. */
+cm_searcher_config cm_run_rolling_searcher(const cm_session *session, cm_agent *agent, const cm_pool *pool,
+                                           const cm_stop *stop);
 
 /* What searches policies again in such a run: *out is owned by the caller, and NULL where nothing does. As many
  * threads as `pool` has. */

@@ -14,6 +14,9 @@ struct cm_run_learner {
     cm_prefetch *prefetch;     /* owned */
     cm_trainer *trainer;       /* owned */
     cm_reanalyser *reanalyser; /* owned; NULL: policies are those that were played */
+    cm_rolling *rolling;       /* owned; NULL: reanalyse is batch */
+    cm_agent *copy_agent;      /* owned; has the copy of the weights that `rolling` searches with */
+    int64_t copied;            /* its number; -1: none */
     cm_augmentation augmentation;
     bool augments; /* it does something */
     int rows, unroll, observation_size;
@@ -30,5 +33,15 @@ struct cm_run_learner {
 /* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed, augmented and on its
  * way to the trainer's slot. */
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
+
+/* Makes what reanalyse = buffer needs, where it is set. */
+cm_status cm_run_learner_open_rolling(cm_run_learner *learner, cm_session *session, cm_pool *pool,
+                                      int batches) CM_MUST_USE;
+
+/* Of `left` updates after the first `update` how many can be made before the next copy of the weights. */
+int64_t cm_run_learner_section(const cm_run_learner *learner, int64_t update, int64_t left);
+
+/* Searches the part of the memory that is due before the updates [update, update + count). */
+cm_status cm_run_learner_roll(cm_run_learner *learner, int64_t update, int64_t count) CM_MUST_USE;
 
 #endif

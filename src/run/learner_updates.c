@@ -49,6 +49,7 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
     const cm_run_learner *l = context;
     if (l->reanalyser) CM_TRY(cm_reanalyser_run(l->reanalyser, batch));
+    if (l->rolling) CM_TRY(cm_rolling_apply(l->rolling, slot, batch));
     if (l->codes) find_codes(l, batch, codes_of(l, slot));
     if (l->augments) cm_batch_augment(&l->augmentation, batch);
     const cm_train_batch view = view_of(l, slot, batch);
@@ -82,7 +83,7 @@ static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
 /* Policies that were reanalysed, and their drift, of all ranks. */
 static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
     double all[2] = {sum->policy_drift, sum->policies_reanalysed};
-    if (!l->reanalyser) return CM_OK;
+    if (!l->reanalyser && !l->rolling) return CM_OK;
     CM_TRY(l->comm->all_reduce_double(l->comm, all, 2));
     sum->policy_drift = all[0], sum->policies_reanalysed = all[1];
     return CM_OK;
@@ -190,20 +191,31 @@ static double beta_at(const cm_replay_options *o, double share) {
     return o->per_beta + (o->per_beta_final - o->per_beta) * fmin(share, 1.0);
 }
 
+/* The next `count` updates of the round; *made are fewer if it is broken off. */
+static cm_status learn_section(cm_run_learner *l, const cm_learning_round *round, int64_t count, const char *dump,
+                               cm_learning *sum, int64_t *made) {
+    const int64_t each = l->c->trainer.gradient_accumulation, update = round->first + round->made;
+    int64_t batches = count * each;
+    CM_TRY(cm_run_learner_roll(l, update, count));
+    CM_TRY(cm_prefetch_begin(l->prefetch, (uint64_t)(update * each), batches, beta_at(&l->c->replay, round->share)));
+    cm_status status = learn_from(l, &batches, dump, sum);
+    cm_prefetch_end(l->prefetch);
+    *made = batches / each;
+    return status;
+}
+
 /* The batches of the round that are left. */
 static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const char *dump) {
-    const int64_t each = l->c->trainer.gradient_accumulation;
-    const uint64_t next = (uint64_t)((round->first + round->made) * each);
-    int64_t batches = (round->due - round->made) * each;
+    int64_t count, made;
     cm_busy_of(CM_BUSY_UPDATES, round->due);
     cm_busy_count(CM_BUSY_UPDATES, round->made);
     if (cm_run_learner_is_timed(l->c) && round->share > 0.0) /* as many as there will be at the pace up to here */
         cm_trainer_plan(l->trainer, (int64_t)fmin(ceil((double)(round->first + round->due) / round->share), 0x1p53));
-    CM_TRY(cm_prefetch_begin(l->prefetch, next, batches, beta_at(&l->c->replay, round->share)));
-    cm_status status = learn_from(l, &batches, dump, &round->sum);
-    cm_prefetch_end(l->prefetch);
-    CM_TRY(status);
-    round->made += batches / each;
+    do {
+        count = cm_run_learner_section(l, round->first + round->made, round->due - round->made);
+        CM_TRY(learn_section(l, round, count, dump, &round->sum, &made));
+        round->made += made;
+    } while (made == count && round->made < round->due);
     return sum_policies(l, &round->sum);
 }
 

@@ -3,6 +3,7 @@
  *     replay-segment-FIRST-COUNT.bin   segments of the replay (replay/segment.h)
  *     replay-state.bin                 what changes of it
  *     replay-pending.bin               priorities of a round of learning that was broken off
+ *     reanalysis.bin                   what reanalysis of the memory has found (agent/rolling.h), where it is on
  *     environments.bin                 games under way, counters of acting (agent/acting.h)
  *
  * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
@@ -21,6 +22,7 @@
 
 static const char actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
 static const char pending_file[] = "replay-pending.bin"; /* only within an iteration */
+static const char rolling_file[] = "reanalysis.bin";     /* where reanalyse is buffer */
 static const char segment_prefix[] = "replay-segment-";
 
 enum { NAME = 96 };
@@ -57,6 +59,32 @@ int64_t cm_run_segment_file_rank(const char *name, uint64_t *first) {
     return rank;
 }
 
+/* ---- what was found by reanalysis of the memory ---- */
+
+static cm_status write_rolling(cm_run *run, cm_checkpoint_writer *writer) {
+    cm_rolling *rolling = cm_run_learner_rolling(run->learner);
+    char name[NAME];
+    cm_sink sink;
+    if (!rolling) return CM_OK;
+    file_of(run->session->comm->rank, rolling_file, name);
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_rolling_write(rolling, &sink));
+    return cm_checkpoint_end(writer);
+}
+
+/* Of the rank's own replay: one that was dealt out begins with what self-play has found. */
+static cm_status load_rolling(cm_run *run, cm_checkpoint_reader *reader) {
+    cm_rolling *rolling = cm_run_learner_rolling(run->learner);
+    char name[NAME];
+    cm_source file;
+    if (!rolling) return CM_OK;
+    file_of(run->session->comm->rank, rolling_file, name);
+    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
+    const cm_status status = cm_rolling_read(rolling, &file);
+    cm_source_close(&file);
+    return status;
+}
+
 /* ---- saving ---- */
 
 void cm_run_keep_actor(cm_run *run) {
@@ -66,7 +94,7 @@ void cm_run_keep_actor(cm_run *run) {
 uint64_t cm_run_data_most(const cm_run *run) {
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
-    return counts.bytes + cm_actor_bytes(run->actor);
+    return counts.bytes + cm_actor_bytes(run->actor) + cm_rolling_memory(cm_run_learner_rolling(run->learner));
 }
 
 static cm_status count_bytes(void *bytes, const void *data, size_t size) {
@@ -103,7 +131,7 @@ uint64_t cm_run_data_bytes(void *context) {
         bytes += cm_checkpoint_copy_bytes(run->store, name);
     }
     cm_run_keep_actor(run);
-    return bytes + run->actor_used;
+    return bytes + run->actor_used + cm_rolling_bytes(cm_run_learner_rolling(run->learner));
 }
 
 static cm_status write_segment_file(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment_file *s) {
@@ -164,6 +192,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     CM_TRY(save_segments(run, writer));
     if (run->state.is_within) CM_TRY(write_pending(run, writer));
     CM_TRY(write_replay_state(run, writer));
+    CM_TRY(write_rolling(run, writer));
     if (!run->actor) return CM_OK;
     cm_run_keep_actor(run);
     file_of(run->session->comm->rank, actor_file, name);
@@ -230,6 +259,7 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     CM_TRY(each_segment_file(reader, rank, false, load_own, run));
     qsort(run->segment_files, (size_t)run->segment_file_count, sizeof *run->segment_files, by_first);
     CM_TRY(cm_replay_load_end(replay_of(run)));
+    CM_TRY(load_rolling(run, reader));
     return run->state.is_within ? load_pending(run, reader) : CM_OK;
 }
 

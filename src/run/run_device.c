@@ -73,11 +73,33 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
     add(p, "sums over ranks (an estimate)", s->comm->device_bytes);
 }
 
-static cm_status create_all(cm_run *probe, cm_trainer **trainer, cm_reanalyser **reanalyser) {
+/* What searches again, but for memory of the host. */
+typedef struct searchers {
+    cm_reanalyser *reanalyser;
+    cm_agent *copy_agent;
+    cm_searcher *searcher;
+} searchers;
+
+static cm_status create_rolling(const cm_run *probe, searchers *again) {
+    if (cm_run_options_of(probe)->agent.reanalyse != CM_REANALYSE_BUFFER) return CM_OK;
+    CM_TRY(cm_session_agent(probe->session, &again->copy_agent));
+    const cm_searcher_config config =
+        cm_run_rolling_searcher(probe->session, again->copy_agent, probe->session->pool, NULL);
+    return cm_searcher_create(&config, &again->searcher);
+}
+
+static void destroy_searchers(const searchers *again) {
+    cm_reanalyser_destroy(again->reanalyser);
+    cm_searcher_destroy(again->searcher);
+    cm_agent_destroy(again->copy_agent);
+}
+
+static cm_status create_all(cm_run *probe, cm_trainer **trainer, searchers *again) {
     const cm_trainer_config learning = cm_run_trainer_config(probe->session, probe->session->pool);
     CM_TRY(cm_trainer_create(&learning, trainer));
     CM_TRY(cm_session_agent(probe->session, &probe->actor_agent));
-    CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, NULL, reanalyser));
+    CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, NULL, &again->reanalyser));
+    CM_TRY(create_rolling(probe, again));
     const cm_actor_config acting = cm_run_actor_config(probe, NULL);
     if (cm_run_collects(probe)) CM_TRY(cm_actor_create(&acting, &probe->actor));
     return cm_run_open_evaluation(probe);
@@ -89,15 +111,15 @@ static cm_status measure(const cm_run *run, const cm_configuration *configuratio
     cm_run probe = {.session = &session};
     cm_backend *measuring = NULL;
     cm_trainer *trainer = NULL;
-    cm_reanalyser *reanalyser = NULL;
+    searchers again = {0};
     session.configuration = *configuration;
     CM_TRY(cm_measure_open(run->session->backend, &measuring));
     session.backend = measuring;
-    cm_status status = create_all(&probe, &trainer, &reanalyser);
+    cm_status status = create_all(&probe, &trainer, &again);
     if (status == CM_OK) fill(out, run->session, measuring);
     cm_run_close_evaluation(&probe);
     cm_actor_destroy(probe.actor);
-    cm_reanalyser_destroy(reanalyser);
+    destroy_searchers(&again);
     cm_agent_destroy(probe.actor_agent);
     cm_trainer_destroy(trainer);
     cm_backend_close(measuring);
@@ -165,13 +187,15 @@ static bool propose(const cm_run *run, size_t budget, char *out, size_t size) {
 /* Searching again, which has its memory whatever the ratio, may be left out. */
 static bool fits_without_reanalysis(const cm_run *run, size_t budget) {
     cm_configuration c = run->session->configuration;
-    const bool is_used = c.agent.reanalyse_ratio > 0.0;
-    c.agent.reanalyse_ratio = 0.0;
+    const bool is_used = c.agent.reanalyse == CM_REANALYSE_BUFFER || c.agent.reanalyse_ratio > 0.0;
+    c.agent.reanalyse = CM_REANALYSE_BATCH, c.agent.reanalyse_ratio = 0.0;
     return is_used && fits(run, &c, budget);
 }
 
 static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool limited) {
     char needed[16], allowed[16], advice[96];
+    const bool is_buffer = cm_run_options_of(run)->agent.reanalyse == CM_REANALYSE_BUFFER;
+    const char *without = is_buffer ? "; or set reanalyse to batch" : "; or set reanalyse_ratio to 0";
     const cm_memory_row *most = &p->row[0];
     for (int i = 1; i < p->count; i++)
         if (p->row[i].bytes > most->bytes) most = &p->row[i];
@@ -181,7 +205,7 @@ static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool li
         snprintf(advice, sizeof advice, "no key alone is enough: lower batch_size, num_envs and the network's sizes");
     return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s%s", needed,
                    most->name, allowed, limited ? "are allowed (Device.memory_limit)" : "are free", advice,
-                   fits_without_reanalysis(run, budget) ? "; or set reanalyse_ratio to 0" : "");
+                   fits_without_reanalysis(run, budget) ? without : "");
 }
 
 /* ---- the plan of a run ---- */

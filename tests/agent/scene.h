@@ -18,6 +18,9 @@ typedef struct scene {
     cm_agent *agent;
     cm_replay *replay; /* NULL, like the actor, until scene_plays */
     cm_actor *actor;
+    /* of the replay, where scene_plays is to have them */
+    int symmetries;
+    const int32_t *symmetry_elements, *symmetry_actions;
 } scene;
 
 /* Random weights for an agent of the session. */
@@ -59,7 +62,10 @@ static inline void scene_plays(scene *s, cm_actor_config actor, cm_target_rule t
                                      .segment_steps = 500,
                                      .commit_steps = actor.steps,
                                      .sample_open = true,
-                                     .targets = targets};
+                                     .targets = targets,
+                                     .symmetries = s->symmetries,
+                                     .symmetry_elements = s->symmetry_elements,
+                                     .symmetry_actions = s->symmetry_actions};
     ck_assert_msg(cm_replay_create(&replay, &s->replay) == CM_OK, "%s", cm_error_message());
     actor.agent = s->agent, actor.env = &s->session->env, actor.replay = s->replay, actor.pool = s->session->pool;
     actor.reuse_tree = cm_mcts_keeps_trees(&s->configuration.mcts), actor.seed = 9;

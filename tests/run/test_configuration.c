@@ -323,6 +323,8 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"policy=alphazero", "num_unroll_steps=3", "policy alphazero has no dynamics to unroll"},
         {"policy=alphazero", "consistency_weight=2", "policy alphazero predicts no states to compare"},
         {"policy=alphazero", "reanalyse_ratio=0.5", "which the memory does not keep"},
+        {"policy=alphazero", "reanalyse=buffer", "which the memory does not keep: set it to batch"},
+        {"reanalyse=buffer", NULL, "buffer searches with the target network: set target_update_frequency"},
         {"collect=false", "updates=0", "Self-Play.collect: no steps end an offline run"},
         {"collect=false", "env_steps=9", "Training.env_steps: the run is offline (collect is false)"},
         {"collect=false", "num_episodes=9", "Training.num_episodes: the run is offline (collect is false)"},

@@ -98,10 +98,11 @@ static const char *const kinds[] = {
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     "env_name=gomoku5 policy=gumbel_muzero num_sampled_actions=6 value_prefix=true lstm_size=8 reanalyse_ratio=0.4",
     "env_name=glide4 action_bins=11 policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
+    "env_name=catch reanalyse=buffer target_update_frequency=3 mixed_value_updates=2 mixed_value_steps=20",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 10, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 11, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.
@@ -387,6 +388,9 @@ START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does)
 END_TEST
 
 START_TEST(a_reanalysis_that_does_not_fit_is_named) {
+    static const char *const reanalyses[][2] = {
+        {"reanalyse_ratio=0.5", "; or set reanalyse_ratio to 0"},
+        {"reanalyse=buffer target_update_frequency=10", "; or set reanalyse to batch"}};
     static const char kind[] = "env_name=catch num_envs=64 num_simulations=64 memory_bytes=1000000";
     const long step = 100000;
     char text[256];
@@ -399,9 +403,9 @@ START_TEST(a_reanalysis_that_does_not_fit_is_named) {
     }
     ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
     for (int less = 0; less < 2; less++) {
-        snprintf(text, sizeof text, "%s reanalyse_ratio=0.5 memory_limit=%ld", kind, least - less * step);
+        snprintf(text, sizeof text, "%s %s memory_limit=%ld", kind, reanalyses[_i][0], least - less * step);
         ck_assert_int_ne(open_job(&j, "cuda", text, false, 8), CM_OK);
-        const bool is_named = strstr(cm_error_message(), "; or set reanalyse_ratio to 0") != NULL;
+        const bool is_named = strstr(cm_error_message(), reanalyses[_i][1]) != NULL;
         ck_assert_msg(is_named == (less == 0), "%s", cm_error_message());
         close_job(&j);
     }
@@ -444,7 +448,7 @@ int main(void) {
     tcase_add_test(plans, a_plan_is_printed_before_it_is_taken);
     tcase_add_test(plans, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
     tcase_add_loop_test(plans, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
-    tcase_add_test(plans, a_reanalysis_that_does_not_fit_is_named);
+    tcase_add_loop_test(plans, a_reanalysis_that_does_not_fit_is_named, 0, 2);
     tcase_add_test(plans, the_limit_that_the_user_sets_counts_for_the_device_too);
     return cm_test_main(suite);
 }

@@ -26,6 +26,8 @@ enum {
     AUGMENTED,
     EMBEDDED,
     EMBEDDED_NUMBERS,
+    BUFFER,
+    MIXED,
     VARIANTS,
     WHOLE = VARIANTS,
     QUARTERS,
@@ -39,6 +41,8 @@ static const char *const variants[ALL][SETTINGS] = {
     [AUGMENTED] = {"env_name=catch", "augmentation_shift=2", "augmentation_intensity=0.05", "td_steps=5"},
     [EMBEDDED] = {"env_name=catch", "family=resnet", "action_embedding=6", "updates_per_iteration=1"},
     [EMBEDDED_NUMBERS] = {"env_name=glide4", "num_sampled_actions=5", "action_embedding=6", "td_steps=5"},
+    [BUFFER] = {"env_name=tictactoe", "reanalyse=buffer", "target_update_frequency=7", "td_interval=300"},
+    [MIXED] = {"env_name=tictactoe", "mixed_value_updates=3", "mixed_value_steps=100", "td_steps=3"},
     [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
     [QUARTERS] = {"batch_size=16", "gradient_accumulation=4", "td_steps=5", "updates_per_iteration=8"},
 };
@@ -76,6 +80,19 @@ START_TEST(threads_and_a_break_change_no_bit) {
     train(_i, "broken", true, with_two, &broken);
     ck_assert_str_eq(one.hash, two.hash);
     ck_assert_str_eq(one.hash, broken.hash);
+}
+END_TEST
+
+/* Late settings take the place of the variant's. */
+START_TEST(what_is_looked_up_and_mixed_values_reach_what_is_learnt) {
+    static const int kinds[] = {BUFFER, MIXED};
+    static const char *const without[] = {"reanalyse=batch", "mixed_value_updates=0"};
+    cm_run_result with, plain;
+    const char *const all[2] = {"threads=2", "env_steps=1024"}, *const less[2] = {without[_i], "env_steps=1024"};
+    train(kinds[_i], "with", false, all, &with);
+    train(kinds[_i], "plain", false, less, &plain);
+    ck_assert_int_eq(with.updates, plain.updates);
+    ck_assert_str_ne(with.hash, plain.hash);
 }
 END_TEST
 
@@ -144,6 +161,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, threads_and_a_break_change_no_bit, 0, VARIANTS);
+    tcase_add_loop_test(tests, what_is_looked_up_and_mixed_values_reach_what_is_learnt, 0, 2);
     tcase_add_test(tests, shifts_and_intensities_reach_what_is_learnt);
     tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
     tcase_add_test(tests, four_accumulated_batches_have_the_metrics_of_one_of_four_times_the_size);
