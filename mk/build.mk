@@ -65,7 +65,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(EXTRA_FLAGS) $(call SIMD_FLAGS,$<) -MMD -MP -c $< -o $@
 
-$(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/frames.py src/env/serve.py
+$(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/frames.py src/env/atari.py src/env/serve.py
 $(BUILD)/src/run/recipe.o: $(wildcard configs/*.json)
 $(BUILD)/src/cli/picture.o: src/cli/plot_page.js
 $(BUILD)/src/export/torch.o: src/export/torch_head.py

@@ -169,6 +169,22 @@ check-report: all $(RLIABLE)/ready ## has rliable, the field's package for score
 	@$(RLIABLE)/bin/python3 scripts/check_report $(BUILD)/cumind $(or $(SEED),1)
 .PHONY: check-report
 
+#: DECISIONS=20000      of each game that `make check-atari` plays
+ATARI := .venv-atari
+$(ATARI)/ready:
+	python3 -m venv $(ATARI)
+	$(ATARI)/bin/pip install -q ale-py gymnasium numpy opencv-python-headless
+	@touch $@
+ATARI_RUN = PATH="$(CURDIR)/$(ATARI)/bin:$$PATH" CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python python3
+
+check-atari: all $(ATARI)/ready ## games of Atari's against a plain loop over ale-py and OpenCV: rewards, ends, pictures
+	@$(ATARI_RUN) scripts/check_atari --decisions $(or $(DECISIONS),20000)
+
+peer-atari: all $(ATARI)/ready ## the speed of games of Atari's against ale-py's own vector environment, in gray and in colours
+	@$(ATARI_RUN) scripts/peers/atari_steps.py
+	@$(ATARI_RUN) scripts/peers/atari_steps.py --colour --size 96
+.PHONY: check-atari peer-atari
+
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
@@ -231,7 +247,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

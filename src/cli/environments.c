@@ -93,10 +93,11 @@ const cm_command cm_command_environments = {
     .name = "environments",
     .about = "list the games and control tasks",
     .positional = "",
-    .details = "A name is a value of env_name. The goal is the mean return that counts as solved, where there is one. "
-               "What has several sizes takes one behind its name: hex7, glide3. The path of a file of your own, "
-               "./grid.so (a library in C) or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that "
-               "Python's gymnasium knows (docs/ADDING_AN_ENVIRONMENT.md).",
+    .details =
+        "A name is a value of env_name. The goal is the mean return that counts as solved, where there is one. "
+        "What has several sizes takes one behind its name: hex7, glide3. The path of a file of your own, "
+        "./grid.so (a library in C) or ./grid.py, is an environment, too, gymnasium:LunarLander-v3 one that "
+        "Python's gymnasium knows, and atari:Pong a game that Python's ale-py brings (docs/ADDING_AN_ENVIRONMENT.md).",
     .flags = flags,
     .examples = "  cumind environments\n"
                 "  cumind train --set env_name=Catch    # names may be in capitals or not\n",

@@ -8,16 +8,17 @@
 #include "core/file.h"
 #include "core/nearest.h"
 #include "env/env.h"
+#include "env/python.h"
 
 /* Where ids come from. */
 struct kit {
-    const char *place;   /* in front of the id, after "gymnasium:" */
+    const char *place;   /* in front of the id, after "gymnasium:", but for Atari's */
     const char *version; /* that is taken, whatever was written; NULL: as written */
     const char *package; /* for pip install */
 };
 
 static const struct kit gymnasium = {"", NULL, "gymnasium"}, box2d = {"", NULL, "\"gymnasium[box2d]\""},
-                        mujoco = {"", NULL, "\"gymnasium[mujoco]\""}, atari = {"ale_py:ALE/", "-v5", "ale-py"},
+                        mujoco = {"", NULL, "\"gymnasium[mujoco]\""}, atari = {"", "", "ale-py"},
                         minigrid = {"minigrid:", NULL, "minigrid"}, highway = {"highway_env:", NULL, "highway-env"},
                         minatar = {"MinAtar/", NULL, "minatar"},
                         flappy = {"flappy_bird_gymnasium:", NULL, "flappy-bird-gymnasium"},
@@ -135,14 +136,15 @@ static int find_near(const char *stem) {
 }
 
 static void write_id(const struct kit *kit, const char *stem, const char *version, char out[2 * ID]) {
-    snprintf(out, 2 * ID, "gymnasium:%s%.40s%.8s", kit->place, stem, kit->version ? kit->version : version);
+    snprintf(out, 2 * ID, "%s:%s%.40s%.8s", kit == &atari ? "atari" : "gymnasium", kit->place, stem,
+             kit->version ? kit->version : version);
 }
 
 static cm_status advise_id(const char *name, const struct kit *kit, const char *stem, const char *version) {
     char id[2 * ID];
     write_id(kit, stem, version, id);
-    return cm_fail(CM_ERR_INPUT, "%.64s: is one of Gymnasium's: cumind train %s (it needs pip install %s)", name, id,
-                   kit->package);
+    return cm_fail(CM_ERR_INPUT, "%.64s: is %s: cumind train %s (it needs pip install %s)", name,
+                   kit == &atari ? "a game of Atari's" : "one of Gymnasium's", id, kit->package);
 }
 
 /* Files that are none of an environment yet. */
@@ -248,6 +250,8 @@ cm_status cm_env_advise_package(const char *name) {
     char stem[ID], id[2 * ID], said[1024];
     stem_of(name, stem);
     snprintf(said, sizeof said, "%s", cm_error_message());
+    if (cm_env_is_atari(name))
+        return strstr(said, "No module named") ? cm_fail(CM_ERR_INPUT, "%s; pip install ale-py", said) : CM_ERR_INPUT;
     const struct kit *kit = kit_of(name, stem);
     const bool lacks_gymnasium = strstr(said, "No module named 'gymnasium'"), lacks = strstr(said, "No module named");
     const bool is_unknown = strstr(said, "NotFound");

@@ -170,9 +170,8 @@ static void add_row(float *restrict sum, const float *restrict line, float weigh
     }
 }
 
-static void write_row(const float *restrict sum, uint8_t *restrict out, int columns, int channels, size_t stride) {
-    for (int x = 0; x < columns; x++)
-        for (int c = 0; c < channels; c++) out[(size_t)x * stride + (size_t)c] = cm_area_round(sum[x * channels + c]);
+static void write_row(const float *restrict sum, uint8_t *restrict out, int count) {
+    for (int i = 0; i < count; i++) out[i] = cm_area_round(sum[i]);
 }
 
 /* line <- source row r, which costs nothing where it has the bytes of the one before, as half of the rows of a screen
@@ -190,7 +189,7 @@ static void make_line(cm_area *area, const uint8_t *picture, const uint8_t *othe
     *made = r;
 }
 
-void cm_area_resize(cm_area *area, const uint8_t *picture, const uint8_t *other, uint8_t *out, size_t stride) {
+void cm_area_resize(cm_area *area, const uint8_t *picture, const uint8_t *other, uint8_t *out) {
     const cm_area_axis *rows = &area->rows;
     const int narrow = area->columns.to * area->channels;
     int made = -1;
@@ -199,7 +198,6 @@ void cm_area_resize(cm_area *area, const uint8_t *picture, const uint8_t *other,
             make_line(area, picture, other, rows->first[y] + i, &made);
             add_row(area->sum, area->line, rows->weight[y * rows->most + i], narrow, i == 0);
         }
-        write_row(area->sum, out + (size_t)y * (size_t)area->columns.to * stride, area->columns.to, area->channels,
-                  stride);
+        write_row(area->sum, out + (size_t)y * (size_t)narrow, narrow);
     }
 }

@@ -32,9 +32,9 @@ void cm_area_destroy(cm_area *area); /* NULL is allowed */
 const cm_area_axis *cm_area_rows(const cm_area *area);
 const cm_area_axis *cm_area_columns(const cm_area *area);
 
-/* The larger of the bytes of two pictures (`other` NULL: those of one), resized: pixel p of the result is written to
- * out[p * stride .. + channels - 1]. By one thread at a time. */
-void cm_area_resize(cm_area *area, const uint8_t *picture, const uint8_t *other, uint8_t *out, size_t stride);
+/* The larger of the bytes of two pictures (`other` NULL: those of one), resized into out[rows.to, columns.to,
+ * channels]. By one thread at a time. */
+void cm_area_resize(cm_area *area, const uint8_t *picture, const uint8_t *other, uint8_t *out);
 
 /* A sum of bytes to the nearest of them, halves to even: below 2^22 one float32 is 1 apart from the next after adding
  * 1.5 * 2^23. */

@@ -57,8 +57,15 @@ typedef struct cm_env_params {
     bool ramping;             /* MinAtar: games grow harder as they go on; true                            */
     bool minimal_actions;     /* MinAtar: only the actions that do something                               */
     int frame_stack;          /* newest frames in an observation, 1..32; the row's spec.frames, or 1       */
+    int picture_size;         /* Atari: pixels of a side of a picture, 8..160; 96                                  */
+    bool picture_gray;        /* Atari: one channel in place of red, green and blue                        */
+    bool full_actions;        /* Atari: all 18 actions in place of those that do something                 */
+    bool life_ends;           /* Atari, training: a lost life ends the episode; true                       */
+    bool clip_rewards;        /* Atari, training: rewards are their signs; true                            */
     bool together;            /* in Python: all episodes are played by one process, as a trial wants it    */
     bool fresh;               /* in Python: each episode is played by an object of its own                 */
+    int purpose;              /* a cm_env_purpose; what cm_env_for has set                                  */
+    int given_steps;          /* Atari: max_steps before its default was filled in; cm_env_open sets it     */
     double timeout;           /* seconds that a call of an environment in Python may take, 0: any; 60           */
     cm_python_env *python;    /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
     cm_env_frames frames;     /* of stacked observations: set by cm_env_open, too                          */
@@ -85,8 +92,17 @@ enum {
     CM_ENV_MINIMAL_ACTIONS = 1 << 16,
     CM_ENV_FRAME_STACK =
         1 << 17, /* set by cm_env_open where frames are stacked; every row of one player without chance */
-    CM_ENV_OPTION_COUNT = 18
+    CM_ENV_PICTURE_SIZE = 1 << 18,
+    CM_ENV_PICTURE_GRAY = 1 << 19,
+    CM_ENV_FULL_ACTIONS = 1 << 20,
+    CM_ENV_LIFE_ENDS = 1 << 21,
+    CM_ENV_CLIP_REWARDS = 1 << 22,
+    CM_ENV_OPTION_COUNT = 23
 };
+
+/* What an environment is opened for. Atari's games tell it apart: only training ends episodes at lost lives and takes
+ * signs of rewards, and the limit of a report is the longer one that results are published with. */
+typedef enum cm_env_purpose { CM_ENV_TRAINS, CM_ENV_EVALUATES, CM_ENV_REPORTS } cm_env_purpose;
 
 typedef enum cm_env_option_kind { CM_ENV_INT, CM_ENV_REAL, CM_ENV_FLAG } cm_env_option_kind;
 
@@ -267,6 +283,10 @@ typedef struct cm_env {
  * `params` NULL: defaults. Errors: CM_ERR_INPUT names the nearest known name, the option and
  * its range, or what is wrong with the library or the spec. */
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) CM_MUST_USE;
+
+/* The same environment for another purpose than training, which cm_env_open opens it for; most are the same for all.
+ * States of one are none of another. Errors: those of cm_env_open. */
+cm_status cm_env_for(const cm_env *env, cm_env_purpose purpose, cm_env *out) CM_MUST_USE;
 
 /* Whether two environments are the same game: the row, the name with its size, and every option that the row reads. */
 bool cm_env_is_same(const cm_env *a, const cm_env *b);

@@ -1,5 +1,6 @@
 #include "env/options.h"
 
+#include "env/atari.h"
 #include "env/env.h"
 #include "env/python.h"
 
@@ -11,12 +12,14 @@ static const char *unless_read(const void *options, unsigned bit) {
     const cm_env_options *o = options;
     cm_env_params params = cm_env_params_default();
     cm_env env;
+    static const char unread[] = "env_name has no such option";
+    if (cm_env_is_atari(o->env_name)) return CM_ATARI_OPTIONS & bit ? NULL : unread; /* without a process of its own */
     params.timeout = o->env_timeout;
     if (cm_env_open(&env, o->env_name, &params) != CM_OK) return NULL;
     if (env.def->options & bit) return NULL;
     const char *name = o->env_name;
     return cm_env_is_library(name) ? "the library of env_name reads no such option: its row's .options does not name it"
-                                   : "env_name has no such option";
+                                   : unread;
 }
 
 #define IDLE(name, bit)                                                                                                \
@@ -33,6 +36,11 @@ IDLE(unless_sutton_barto, CM_ENV_SUTTON_BARTO)
 IDLE(unless_sticky_actions, CM_ENV_STICKY_ACTIONS)
 IDLE(unless_ramping, CM_ENV_RAMPING)
 IDLE(unless_minimal_actions, CM_ENV_MINIMAL_ACTIONS)
+IDLE(unless_picture_size, CM_ENV_PICTURE_SIZE)
+IDLE(unless_picture_gray, CM_ENV_PICTURE_GRAY)
+IDLE(unless_full_actions, CM_ENV_FULL_ACTIONS)
+IDLE(unless_life_ends, CM_ENV_LIFE_ENDS)
+IDLE(unless_clip_rewards, CM_ENV_CLIP_REWARDS)
 IDLE(unless_low, CM_ENV_LOW)
 IDLE(unless_high, CM_ENV_HIGH)
 IDLE(unless_x_init, CM_ENV_X_INIT)
@@ -47,8 +55,8 @@ static const char *unless_python(const void *options) {
 const cm_option cm_env_option_rows[] = {
     CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0,
               "What is played; cumind environments lists the names. The path of a file of your own, ./grid.so (a "
-              "library in C) or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's "
-              "gymnasium knows (docs/ADDING_AN_ENVIRONMENT.md).",
+              "library in C) or ./grid.py, is an environment, too, gymnasium:LunarLander-v3 one that Python's "
+              "gymnasium knows, and atari:Pong a game that Python's ale-py brings (docs/ADDING_AN_ENVIRONMENT.md).",
               .alias = "env|environment|env_id|game|task"),
     CM_OPTION(INT, action_space_size, SECTION, "0", 0, CM_ENV_MAX_COMBINATIONS,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
@@ -85,10 +93,11 @@ const cm_option cm_env_option_rows[] = {
     CM_OPTION(BOOL, sutton_barto_reward, SECTION, "false", 0, 0,
               "CartPole: reward 0, and -1 when the pole falls, in place of 1 on every step.",
               .idle = unless_sutton_barto),
-    CM_OPTION(
-        DOUBLE, sticky_actions, SECTION, "null", 0, 1,
-        "MinAtar: probability that the action before is carried out in place of the one that is chosen; null: 0.1.",
-        .flags = CM_OPTION_NULL, .idle = unless_sticky_actions),
+    CM_OPTION(DOUBLE, sticky_actions, SECTION, "null", 0, 1,
+              "MinAtar, Atari: probability that the action before is carried out in place of the one that is chosen, "
+              "in Atari "
+              "for each frame; null: 0.1 in MinAtar, 0 in Atari.",
+              .flags = CM_OPTION_NULL, .idle = unless_sticky_actions),
     CM_OPTION(BOOL, ramping, SECTION, "true", 0, 0,
               "MinAtar: Asterix, Seaquest and Space Invaders grow harder as they go on.", .idle = unless_ramping),
     CM_OPTION(BOOL, minimal_actions, SECTION, "false", 0, 0,
@@ -96,6 +105,19 @@ const cm_option cm_env_option_rows[] = {
     CM_OPTION(INT, frame_stack, SECTION, "0", 0, CM_ENV_MAX_FRAMES,
               "Newest frames that an observation shows, along its channels, the oldest first, for tasks of one player "
               "without chance; the memory keeps each frame once. 0: as the environment says, else 1."),
+    CM_OPTION(INT, picture_size, SECTION, "0", 0, 160, "Atari: pixels of a side of a picture; 0: 96.",
+              .idle = unless_picture_size),
+    CM_OPTION(BOOL, picture_gray, SECTION, "false", 0, 0, "Atari: gray pictures in place of red, green and blue.",
+              .idle = unless_picture_gray),
+    CM_OPTION(BOOL, full_actions, SECTION, "false", 0, 0,
+              "Atari: all 18 actions in place of those that do something in the game.", .idle = unless_full_actions),
+    CM_OPTION(BOOL, life_ends, SECTION, "true", 0, 0,
+              "Atari: in training a lost life ends the episode, and the next one goes on from there; evaluations play "
+              "whole games.",
+              .idle = unless_life_ends),
+    CM_OPTION(BOOL, clip_rewards, SECTION, "true", 0, 0,
+              "Atari: in training rewards are their signs, -1, 0 or 1; evaluations count points.",
+              .idle = unless_clip_rewards),
     CM_OPTION(DOUBLE, reset_low, SECTION, "null", -100, 100,
               "CartPole, Acrobot, MountainCar: lower bound of the random start; null: the environment's.",
               .flags = CM_OPTION_NULL, .idle = unless_low),

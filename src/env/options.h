@@ -23,9 +23,12 @@ typedef struct cm_env_options {
     bool swap;                         /* hex */
     bool exactly_five;                 /* gomoku */
     bool sutton_barto_reward;          /* CartPole */
-    double sticky_actions;             /* MinAtar; NaN: the environment's */
+    double sticky_actions;             /* MinAtar, Atari; NaN: the environment's */
     bool ramping, minimal_actions;     /* MinAtar */
     int frame_stack;                   /* frames in an observation; 0: the environment's, or 1 */
+    int picture_size;                  /* Atari; 0: 96 */
+    bool picture_gray, full_actions;   /* Atari */
+    bool life_ends, clip_rewards;      /* Atari, in training */
     double reset_low, reset_high;      /* bounds of the uniform reset; NaN: the environment's */
     double x_init, y_init;             /* Pendulum; NaN: the environment's */
     double goal_velocity;              /* MountainCar */

@@ -26,6 +26,11 @@ static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
     {"minimal_actions", CM_ENV_FLAG, AT(minimal_actions), 0, 1, "MinAtar: only the actions that do something"},
     {"frame_stack", CM_ENV_INT, AT(frame_stack), 1, CM_ENV_MAX_FRAMES,
      "Newest frames that an observation is a stack of"},
+    {"picture_size", CM_ENV_INT, AT(picture_size), 8, 160, "Atari: pixels of a side of a picture"},
+    {"picture_gray", CM_ENV_FLAG, AT(picture_gray), 0, 1, "Atari: pictures of one channel"},
+    {"full_actions", CM_ENV_FLAG, AT(full_actions), 0, 1, "Atari: all 18 actions"},
+    {"life_ends", CM_ENV_FLAG, AT(life_ends), 0, 1, "Atari: in training a lost life ends the episode"},
+    {"clip_rewards", CM_ENV_FLAG, AT(clip_rewards), 0, 1, "Atari: in training rewards are their signs"},
 };
 
 const cm_env_option *cm_env_option_list(int *count) {
@@ -39,7 +44,7 @@ cm_env_params cm_env_params_default(void) {
     params.komi = 7.5;
     params.timeout = 60.0;
     params.low = params.high = params.x_init = params.y_init = params.sticky_actions = (double)NAN;
-    params.ramping = true;
+    params.ramping = params.life_ends = params.clip_rewards = true;
     return params;
 }
 

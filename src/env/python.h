@@ -15,16 +15,19 @@
 extern "C" {
 #endif
 
-/* "gymnasium:CartPole-v1", "gymnasium:PACKAGE:ID", the name that an environment is registered by, or
+/* "atari:Pong", "gymnasium:CartPole-v1", "gymnasium:PACKAGE:ID", the name that an environment is registered by, or
  * "gymnasium:ID,KEY=VALUE,..." with arguments of its constructor, or the path of a file that ends in .py. */
 bool cm_env_is_python(const char *name);
 
-/* Starts a process that plays it, unless there is one, and gives its row and cm_env_params.python for it. More
- * processes, up to one per processor, start as they are needed; all end with this one. `timeout`: as in cm_env_params,
- * of the start. Errors: CM_ERR_INPUT says what it lacks, why its process has ended, or that 16 others are open; within
- * five seconds the same name gives the same error again. */
-cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def,
-                             cm_python_env **python) CM_MUST_USE;
+/* "atari:Pong", "atari:ms_pacman", a game that the package ale-py has (docs/spec/atari.md), which is in Python, too. */
+bool cm_env_is_atari(const char *name);
+
+/* Starts a process that plays it, unless there is one, and gives its row and params->python for it. More processes, up
+ * to one per processor, start as they are needed, but for Atari's games, of which one plays all; all end with this one.
+ * Read of *params are the timeout, of the start, and what Atari's games take. Errors: CM_ERR_INPUT says what it lacks,
+ * why its process has ended, or that 16 others are open; within five seconds the same name gives the same error again.
+ */
+cm_status cm_env_open_python(const char *name, cm_env_params *params, const cm_env_def **def) CM_MUST_USE;
 
 /* Warns, once of each, that an environment in Python has no limit on the steps of an episode of its own, so that one of
  * 10,000 is taken. Nothing for others, and where `max_steps` of the options (env/env.h) is not 0. */

@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "env/advice.h"
+#include "env/atari.h"
 #include "env/printed.h"
 #include "env/python.h"
 #include "env/python_internal.h"
@@ -41,7 +42,7 @@ static cm_status open_env(cm_python_env *e, const char *path, double timeout) {
     snprintf(e->path, sizeof e->path, "%s", path);
     cm_python_name(path, e->name, sizeof e->name);
     pthread_mutex_init(&e->lock, NULL);
-    e->workers = cm_cpu_count() < CM_PYTHON_WORKERS ? cm_cpu_count() : CM_PYTHON_WORKERS;
+    e->workers = cm_env_is_atari(path) ? 1 : cm_cpu_count() < CM_PYTHON_WORKERS ? cm_cpu_count() : CM_PYTHON_WORKERS;
     cm_status status = cm_worker_start(path, timeout, &e->worker[0], &e->description, &bytes);
     if (status != CM_OK) return cm_env_advise_package(path); /* the user's choice */
     status = cm_json_parse(e->description, bytes, e->name, &document);
@@ -49,8 +50,10 @@ static cm_status open_env(cm_python_env *e, const char *path, double timeout) {
         status = cm_python_spec_read(cm_json_root(document), &e->said);
         if (status != CM_OK) status = cm_fail_in(status, "%s", e->name);
     }
+    if (status == CM_OK && cm_python_has_screens(e)) status = cm_atari_open(e);
     if (status == CM_OK) {
         cm_python_row_make(e);
+        if (cm_python_has_screens(e)) cm_atari_row_make(e);
         cm_python_share(e, e->worker[0]);
     }
     cm_json_free(document);
@@ -60,6 +63,8 @@ static cm_status open_env(cm_python_env *e, const char *path, double timeout) {
 static void close_env(cm_python_env *e) {
     for (int k = 0; k < CM_PYTHON_WORKERS; k++) cm_worker_stop(e->worker[k]);
     pthread_mutex_destroy(&e->lock);
+    cm_area_destroy(e->area);
+    free(e->screens);
     free(e->said.action_names);
     free(e->description);
     free(e);
@@ -154,14 +159,16 @@ static void register_end(void) {
 
 void cm_env_heed(const cm_stop *stop) { cm_worker_heed(stop); }
 
-cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, cm_python_env **python) {
+cm_status cm_env_open_python(const char *name, cm_env_params *params, const cm_env_def **def) {
+    char whole[512];
     (void)pthread_once(&registered, register_end);
     if (getpid() != owner)
         return cm_fail(CM_ERR_STATE,
                        "%s: the process that this one was forked from has opened environments in Python; start "
                        "it again (spawn), or open them here first",
                        name);
-    CM_TRY(cm_python_host_open(&process, name, timeout, python));
-    *def = &(*python)->def;
+    if (cm_env_is_atari(name)) CM_TRY(cm_atari_name(name, params, whole, sizeof whole));
+    CM_TRY(cm_python_host_open(&process, cm_env_is_atari(name) ? whole : name, params->timeout, &params->python));
+    *def = &params->python->def;
     return CM_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "env/area.h"
 #include "env/env.h"
 #include "env/python_spec.h"
 #include "env/worker.h"
@@ -25,6 +26,8 @@ struct cm_python_env {
     int workers;                          /* at most */
     char failed[512];                     /* the first error of a step, of all threads */
     cm_status status;
+    cm_area *area;    /* of what brings screens: makes pictures of them; owned */
+    uint8_t *screens; /* a reply of such, where it comes as a message; owned */
 };
 
 /* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
@@ -34,14 +37,19 @@ typedef struct cm_python_state {
     uint64_t seed, key; /* of the episode, and of where it stands */
     int32_t steps, failed;
     double reward;
-    int32_t to_play;
-    uint8_t terminated, truncated, unused[2];
+    int32_t to_play; /* Atari: lives */
+    uint8_t terminated, truncated;
+    uint8_t screens; /* Atari: how many came, 0, 1 or 2 */
+    uint8_t is_lost; /* Atari: a life was, and the game goes on; never part of a reply */
 } cm_python_state;
 
 /* Of the row that the parameters are for; never NULL. */
 static inline cm_python_env *cm_python_env_of(const cm_env_params *params) { return params->python; }
 
-/* Of "gymnasium:...". */
+/* Whether its answers bring raw screens, of which env/atari.h makes observations. */
+static inline bool cm_python_has_screens(const cm_python_env *e) { return e->said.screen[0] > 0; }
+
+/* Of "gymnasium:..." and "atari:...". */
 bool cm_python_is_registered(const char *name);
 
 /* "LunarLander-v3" of "gymnasium:LunarLander-v3", "Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5", "grid" of "./grid.py".
@@ -53,8 +61,9 @@ void cm_python_row_make(cm_python_env *e);
 
 /* ---- a state: where its parts are, and their bytes ---- */
 
-size_t cm_python_state_bytes(const cm_python_env *e, int max_steps);
-const uint8_t *cm_python_observation(const cm_python_state *s);
+size_t cm_python_state_bytes(const cm_env_params *params);
+static inline const uint8_t *cm_python_observation(const cm_python_state *s) { return (const uint8_t *)(s + 1); }
+static inline uint8_t *cm_python_observation_of(cm_python_state *s) { return (uint8_t *)(s + 1); }
 size_t cm_python_observation_bytes(const cm_python_env *e);
 size_t cm_python_record_at(const cm_python_env *e); /* of its actions */
 size_t cm_python_action_bytes(const cm_python_env *e);

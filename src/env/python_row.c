@@ -19,7 +19,7 @@ static int limit_of(const cm_env_params *params) {
 void cm_env_warn_endless(const cm_env *env, int max_steps) {
     if (max_steps > 0 || env->params.python == 0) return;
     cm_python_env *e = cm_python_env_of(&env->params);
-    if (e->said.spec.max_steps > 0 || e->is_endless) return;
+    if (e->said.spec.max_steps > 0 || cm_python_has_screens(e) || e->is_endless) return;
     e->is_endless = true;
     cm_log(CM_WARNING, "%s has no limit on steps, so an episode gets %d; --set max_steps=500 sets another", e->name,
            LIMIT);
@@ -29,8 +29,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     const cm_python_env *e = cm_python_env_of(params);
     *spec = e->said.spec;
     if (spec->action_size > 0 && params->action_bins > 0) spec->action_bins = params->action_bins;
-    spec->max_steps = limit_of(params);
-    spec->rules_size = cm_python_state_bytes(e, spec->max_steps);
+    spec->max_steps = params->max_steps = limit_of(params);
+    spec->rules_size = cm_python_state_bytes(params);
     return CM_OK;
 }
 
@@ -56,7 +56,7 @@ static void reset_to(const cm_env_params *params, void *rules, uint64_t seed) {
 /* The action that state k is to take, after those that it has taken. */
 static void record(const cm_env_params *params, void *rules, int k, const void *action) {
     const cm_python_env *e = cm_python_env_of(params);
-    char *state = (char *)rules + (size_t)k * cm_env_stride(params, cm_python_state_bytes(e, params->max_steps));
+    char *state = (char *)rules + (size_t)k * cm_env_stride(params, cm_python_state_bytes(params));
     memcpy(cm_python_next_action(e, (cm_python_state *)(void *)state), action, cm_python_action_bytes(e));
 }
 

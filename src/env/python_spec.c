@@ -44,12 +44,24 @@ static int bins_of(int numbers) {
     return numbers <= MOST_WITH_THESE ? BINS_OF_MORE : BINS_OF_MOST;
 }
 
+/* Its screens, if it has some, are no smaller than its observations, of as many channels. */
+static cm_status read_screen(const cm_json *screen, cm_python_spec *e) {
+    enum { LARGEST = 512 }; /* what env/area.h resizes */
+    const int *shape = e->spec.shape;
+    if (!screen) return CM_OK;
+    CM_TRY(cm_json_ints(screen, "its screens", 3, 1, LARGEST, e->screen));
+    if (e->screen[2] == shape[2] && e->screen[0] >= shape[0] && e->screen[1] >= shape[1]) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "screens of %d x %d x %d are not made pictures of %d x %d x %d of", e->screen[0],
+                   e->screen[1], e->screen[2], shape[0], shape[1], shape[2]);
+}
+
 cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     cm_env_spec *spec = &e->spec;
     const cm_json *shape;
     int64_t actions, players, max_steps, frames;
     CM_TRY(cm_json_need(root, "shape", CM_JSON_ARRAY, &shape));
     CM_TRY(read_shape(shape, spec));
+    CM_TRY(read_screen(cm_json_get(root, "screen"), e));
     const bool is_continuous = cm_json_is_true(cm_json_get(root, "continuous"));
     CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
     CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));

@@ -13,6 +13,8 @@ enum { CM_PYTHON_NAME = 16, CM_PYTHON_STEPS = 10000000 }; /* bytes of an action'
 
 typedef struct cm_python_spec {
     cm_env_spec spec; /* what is said of it, the rest 0 */
+    int32_t
+        screen[3]; /* Atari: height, width, channels of the raw screens that answers bring; 0: it brings observations */
     bool has_mask, shows;
     char (*action_names)[CM_PYTHON_NAME]; /* [A], owned by the caller: free(); NULL: numbers */
 } cm_python_spec;

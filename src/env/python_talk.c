@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "env/atari.h"
 #include "env/python_internal.h"
 
 enum { REPLY_AT = offsetof(cm_python_state, reward) };
@@ -16,22 +17,27 @@ size_t cm_python_observation_bytes(const cm_python_env *e) {
     return (size_t)e->said.spec.observation_size * (e->said.spec.observation_unit > 0.0f ? 1 : sizeof(float));
 }
 
-static size_t reply_bytes(const cm_python_env *e) {
+/* What a state keeps of a reply: the outcome, the observation, the mask. */
+static size_t kept_bytes(const cm_python_env *e) {
     const size_t bytes = sizeof(cm_python_state) - REPLY_AT + cm_python_observation_bytes(e);
     return bytes + (e->said.has_mask ? (size_t)e->said.spec.actions : 0);
 }
 
-size_t cm_python_record_at(const cm_python_env *e) { return (REPLY_AT + reply_bytes(e) + 7) / 8 * 8; }
+static size_t reply_bytes(const cm_python_env *e) {
+    return cm_python_has_screens(e) ? cm_atari_reply_bytes(e) : kept_bytes(e);
+}
+
+size_t cm_python_record_at(const cm_python_env *e) { return (REPLY_AT + kept_bytes(e) + 7) / 8 * 8; }
 
 size_t cm_python_action_bytes(const cm_python_env *e) {
     return e->said.spec.action_size > 0 ? (size_t)e->said.spec.action_size * sizeof(float) : sizeof(int32_t);
 }
 
-size_t cm_python_state_bytes(const cm_python_env *e, int max_steps) {
-    return (cm_python_record_at(e) + (size_t)max_steps * cm_python_action_bytes(e) + 7) / 8 * 8;
+size_t cm_python_state_bytes(const cm_env_params *params) {
+    const cm_python_env *e = cm_python_env_of(params);
+    const size_t actions = (size_t)params->max_steps + cm_python_has_screens(e); /* a no-op may follow a lost life */
+    return (cm_python_record_at(e) + actions * cm_python_action_bytes(e) + 7) / 8 * 8;
 }
-
-const uint8_t *cm_python_observation(const cm_python_state *s) { return (const uint8_t *)(s + 1); }
 
 char *cm_python_next_action(const cm_python_env *e, cm_python_state *s) {
     return (char *)s + cm_python_record_at(e) + (size_t)s->steps * cm_python_action_bytes(e);
@@ -111,7 +117,11 @@ static void fail(cm_python_env *e, cm_python_state *s, cm_status status) {
 
 cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s) {
     const uint8_t *mask = cm_python_observation(s) + cm_python_observation_bytes(e);
-    CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->said.spec.players - 1));
+    if (cm_python_has_screens(e)) {
+        CM_TRY(cm_atari_check_flags(s));
+    } else {
+        CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->said.spec.players - 1));
+    }
     CM_TRY(cm_env_check_int("its mark of an end", s->terminated, 0, 1));
     CM_TRY(cm_env_check_int("its mark of a truncation", s->truncated, 0, 1));
     for (int a = 0; e->said.has_mask && a < e->said.spec.actions; a++)
@@ -123,12 +133,16 @@ cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s
 static cm_status receive_outcome(cm_python_env *e, cm_python_state *s, int k, bool *is_missing) {
     cm_worker *worker = e->worker[worker_of(e, s)];
     const uint8_t *slot = cm_worker_slot(worker, k);
-    char *reply = (char *)s + REPLY_AT;
+    const bool has_screens = cm_python_has_screens(e);
+    uint8_t *reply = has_screens ? e->screens : (uint8_t *)s + REPLY_AT;
     size_t bytes = reply_bytes(e);
     CM_TRY(cm_worker_receive(worker, reply, &bytes, is_missing));
     if (*is_missing) return CM_OK;
-    if (bytes == 0 && slot) {
-        bytes = reply_bytes(e);
+    const bool is_in_slot = bytes == 0 && slot;
+    if (is_in_slot) bytes = reply_bytes(e);
+    if (has_screens && bytes == reply_bytes(e)) {
+        cm_atari_take(e, s, is_in_slot ? slot : reply);
+    } else if (is_in_slot) {
         memcpy(reply, slot, bytes);
     }
     if (bytes != reply_bytes(e)) return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
@@ -148,7 +162,7 @@ static cm_status ask_outcome(cm_python_env *e, cm_python_state *s, const cm_work
 void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t seed) {
     cm_python_env *e = cm_python_env_of(params);
     const uint64_t before = s->key;
-    memset(s, 0, cm_python_record_at(e));
+    memset(s, 0, cm_python_has_screens(e) ? cm_python_state_bytes(params) : cm_python_record_at(e));
     s->seed = seed;
     s->key = mix(s->seed, 0);
     const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0, params->fresh};
@@ -169,7 +183,7 @@ typedef struct steps {
 
 static steps steps_of(const cm_env_params *params, void *rules, int count) {
     cm_python_env *e = cm_python_env_of(params);
-    const size_t size = cm_env_stride(params, cm_python_state_bytes(e, params->max_steps));
+    const size_t size = cm_env_stride(params, cm_python_state_bytes(params));
     return (steps){.e = e, .rules = (char *)rules, .size = size, .count = count, .is_fresh = params->fresh};
 }
 
@@ -241,6 +255,7 @@ void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_e
         if (!s->failed) s->key = step_of(&t, s).next;
         s->steps++;
         out[k] = (cm_env_outcome){s->reward, s->terminated != 0, s->truncated != 0};
+        if (cm_python_has_screens(t.e)) cm_atari_judge(params, s, &out[k]);
     }
 }
 

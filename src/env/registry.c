@@ -68,7 +68,7 @@ cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params
     CM_TRY(cm_env_trust_check(name));
     if (cm_env_is_python(name)) {
         cm_env_params with = params ? *params : cm_env_params_default();
-        CM_TRY(cm_env_open_python(name, with.timeout, &def, &with.python));
+        CM_TRY(cm_env_open_python(name, &with, &def));
         return cm_env_open_def(env, def, def->name, &with);
     }
     def = find_row(name);

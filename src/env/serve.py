@@ -1,7 +1,7 @@
-"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py, frames.py and this one as
-`python3 -c TEXT NAME MEMORY`.
+"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py, ids.py, frames.py,
+atari.py and this one as `python3 -c TEXT NAME MEMORY`.
 
-NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, or the path of a file with a function
+NAME is "gymnasium:ID", with ",KEY=VALUE" behind it for each argument of make, "atari:NAME,...", or the path of a file with a function
 make() or a single class that has reset and step. Requests come over file descriptor 3, one at a time, and are answered
 there; src/env/worker.h says how they look, and docs/ADDING_AN_ENVIRONMENT.md what an environment may be. An episode is known by a number, its key, that its seed and
 actions give; one that is not alive any more is played again from its seed.
@@ -435,6 +435,12 @@ class Host:
         self.keep(following, instance, ended)
         return DONE, payload
 
+    def serve(self, connection):
+        answer_all(connection, self)
+
+    def instances(self):
+        return [*self.live.values(), *self.free]
+
 
 def is_own(frame):
     """Whether it is no code of Python's or of a package that is installed."""
@@ -564,6 +570,15 @@ class Slots:
         return b""
 
 
+def answer_safely(host, answer):
+    """(status, payload), also where that raises."""
+    try:
+        return answer()
+    except BaseException as error:
+        doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
+        return FAILED, (doing + describe_error(error)).encode("utf-8", "replace")[:PICTURE]
+
+
 def answer_all(connection, host):
     requests = connection.makefile("rb")
     answers = Answers(connection)
@@ -575,13 +590,9 @@ def answer_all(connection, host):
             return  # cumind has ended
         what, size, more, host.is_fresh, key, following, seed = REQUEST.unpack(head)
         data = requests.read(size)
-        try:
-            status, payload = host.answer(what, key, following, seed, data)
-            if what in (RESET, STEP, REPLAY):
-                payload = slots.put(k, payload)
-        except BaseException as error:
-            doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
-            status, payload = FAILED, (doing + describe_error(error)).encode("utf-8", "replace")[:PICTURE]
+        status, payload = answer_safely(host, lambda: host.answer(what, key, following, seed, data))
+        if what in (RESET, STEP, REPLAY) and status == DONE:
+            payload = slots.put(k, payload)
         answers.add(status, payload, more == 0)
         k = k + 1 if more else 0
 
@@ -594,7 +605,7 @@ def serve(name):
         connection.sendall(told_first() + REPLY.pack(status, len(payload)) + payload)
 
     try:
-        host = Host(name)
+        host = Games(name[6:]) if name.startswith("atari:") else Host(name)
         send(DONE, json.dumps(host.describe()).encode("utf-8"))
     except BaseException as error:  # SystemExit, too
         text = describe_error(error)
@@ -607,10 +618,10 @@ def serve(name):
         send(FAILED, text.encode("utf-8", "replace")[:PICTURE])
         end([])
     try:
-        answer_all(connection, host)
+        host.serve(connection)
     except OSError:
         pass  # cumind was killed
-    end([*host.live.values(), *host.free])
+    end(host.instances())
 
 
 connection = socket.socket(fileno=3)

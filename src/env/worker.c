@@ -20,7 +20,7 @@
 #include "env/printed.h"
 #include "env/shared_memory.h"
 
-/* The text of spaces.py and, after it, actions.py, ids.py, frames.py and serve.py. */
+/* The text of spaces.py and, after it, actions.py, ids.py, frames.py, atari.py and serve.py. */
 __asm__(".pushsection .rodata\n"
         ".hidden cm_serve_text\n"
         ".global cm_serve_text\n"
@@ -29,6 +29,7 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"src/env/actions.py\"\n"
         ".incbin \"src/env/ids.py\"\n"
         ".incbin \"src/env/frames.py\"\n"
+        ".incbin \"src/env/atari.py\"\n"
         ".incbin \"src/env/serve.py\"\n"
         ".byte 0\n"
         ".popsection\n");
@@ -403,11 +404,14 @@ static cm_status receive_description(cm_worker *worker, char **reply, size_t *by
     return get(worker, *reply, *bytes);
 }
 
+static const char atari[] = "atari:"; /* its options, after a comma, are keys that the user has not written here */
+
 /* One that has no process yet, nor a channel. */
 static cm_status make(const char *name, cm_worker **out) {
     CM_TRY(cm_alloc(out, 1, sizeof **out, "a process that plays an environment"));
     const char *slash = strrchr(name, '/');
-    snprintf((*out)->name, sizeof(*out)->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
+    const int length = strncmp(name, atari, strlen(atari)) == 0 ? (int)strcspn(name, ",") : (int)sizeof(*out)->name;
+    snprintf((*out)->name, sizeof(*out)->name, "%.*s", length, slash && strchr(name, ':') == NULL ? slash + 1 : name);
     (*out)->channel = -1;
     (*out)->memory.file = -1;
     (*out)->doing = "its import, constructor or first reset";

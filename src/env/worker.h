@@ -1,6 +1,6 @@
 /* A process of its own that plays environments written in Python: requests and replies over a socket. The texts of
- * spaces.py, actions.py, ids.py, frames.py and serve.py are part of the program. Numbers have this machine's layout,
- * without padding between them. */
+ * spaces.py, actions.py, ids.py, frames.py, atari.py and serve.py are part of the program. Numbers have this machine's
+ * layout, without padding between them. */
 #ifndef CM_ENV_WORKER_H
 #define CM_ENV_WORKER_H
 

@@ -86,7 +86,7 @@ static cm_status play_again(film *f, uint64_t seed, const int32_t *actions, int 
 static cm_status make(cm_run *run, film *f, uint64_t seed, bool is_best) {
     int count;
     const int32_t *actions = cm_evaluator_first(run->evaluator, &count);
-    f->env = &run->session->env;
+    f->env = &run->evaluated_env;
     CM_TRY(cm_alloc(&f->states, 2, f->env->spec.state_size, "a moving picture"));
     CM_TRY(cm_gif_create(take_bytes, f, &f->gif));
     CM_TRY(play_again(f, seed, actions, count, &run->halt));

@@ -52,7 +52,8 @@ static int report_rows(const cm_run *run) {
     return cm_run_options_of(run)->run.time_limit > 0.0 && run->session->backend->device->is_host ? FEW : 0;
 }
 
-static cm_status open_evaluator(cm_run *run, int episodes, int rows, bool keeps_first, cm_evaluator **out) {
+static cm_status open_evaluator(cm_run *run, const cm_env *env, int episodes, int rows, bool keeps_first,
+                                cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     cm_comm *comm = run->session->comm;
@@ -60,7 +61,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, int rows, bool keeps_
         .part = comm->rank, .parts = comm->size, .gather = gather, .agree = agree, .context = comm};
     CM_TRY(parse_opponent(run, &opponent));
     const cm_evaluator_config config = {.agent = run->evaluation_agent,
-                                        .env = &run->session->env,
+                                        .env = env,
                                         .pool = run->session->pool,
                                         .episodes = episodes,
                                         .rows = rows,
@@ -78,8 +79,11 @@ cm_status cm_run_open_evaluation(cm_run *run) {
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
     if (!on_the_way && last == 0) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
-    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, 0, o->evaluation_gifs > 0, &run->evaluator));
-    return open_evaluator(run, last, report_rows(run), false, &run->final_evaluator);
+    CM_TRY(cm_env_for(&run->session->env, CM_ENV_EVALUATES, &run->evaluated_env));
+    CM_TRY(cm_env_for(&run->session->env, CM_ENV_REPORTS, &run->reported_env));
+    CM_TRY(open_evaluator(run, &run->evaluated_env, on_the_way ? o->evaluation_episodes : 0, 0, o->evaluation_gifs > 0,
+                          &run->evaluator));
+    return open_evaluator(run, &run->reported_env, last, report_rows(run), false, &run->final_evaluator);
 }
 
 void cm_run_close_evaluation(cm_run *run) {

@@ -49,6 +49,7 @@ struct cm_run {
     cm_actor *actor;                           /* NULL: offline */
     cm_evaluation report;                      /* that the run ends with */
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
+    cm_env evaluated_env, reported_env;        /* theirs */
     cm_checkpoint_store *store;
     cm_array_table parameters, average, target, moments;
     cm_run_directory directory;

@@ -37,6 +37,11 @@ cm_env_params cm_session_env_params(const cm_env_options *o) {
     params.ramping = o->ramping;
     params.minimal_actions = o->minimal_actions;
     params.frame_stack = o->frame_stack;
+    params.picture_size = o->picture_size;
+    params.picture_gray = o->picture_gray;
+    params.full_actions = o->full_actions;
+    params.life_ends = o->life_ends;
+    params.clip_rewards = o->clip_rewards;
     return params;
 }
 

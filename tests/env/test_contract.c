@@ -323,7 +323,7 @@ START_TEST(names_and_options_that_do_not_exist_are_refused_with_the_nearest) {
                                     {"connect", "connect4"},
                                     {"Acrobot-v2", "Acrobot-v1"},
                                     {"", "lists all"},
-                                    {"Pong-v5", "gymnasium:ale_py:ALE/Pong-v5"},
+                                    {"Pong-v5", "cumind train atari:Pong (it needs pip install ale-py)"},
                                     {"nothing like it", "lists all"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         must_equal(cm_env_open(&env, wrong[i][0], NULL), CM_ERR_INPUT);

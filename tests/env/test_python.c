@@ -24,6 +24,7 @@ START_TEST(the_path_of_a_file_in_python_is_a_name) {
     open_named(CORRIDOR, &env);
     open_named(CORRIDOR, &again);
     must(cm_env_is_same(&env, &again) && cm_env_is_file(CORRIDOR) && !cm_env_is_library(CORRIDOR));
+    must(cm_env_is_python("atari:Pong") && !cm_env_is_file("atari:Pong"));
     must(cm_env_is_python("gymnasium:ale_py:ALE/Pong-v5") && !cm_env_is_file("gymnasium:ALE/Pong-v5"));
     ck_assert_str_eq(env.spec.name, "environment_corridor");
     must(env.spec.rank == 1 && env.spec.shape[0] == 9 && env.spec.actions == 2 && env.spec.max_steps == 40);
