@@ -19,27 +19,44 @@
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) values.push(k * step);
     return {step, values};
   };
-  const labelOf = (divided, ticks, by) => {
-    const size = Math.max(...ticks.values.map(Math.abs)) * by, step = ticks.step * by, value = divided * by;
-    const [unit, suffix] = size >= 1e9 ? [1e9, 'G'] : size >= 1e6 ? [1e6, 'M'] : size >= 1e4 ? [1e3, 'k'] : [1, ''];
-    if (size < 1e-3 || size >= 1e12) return String(+value.toPrecision(6)).replace('-', '\u2212');
-    const places = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
-    return (value / unit).toFixed(Math.min(places, 12)).replace('-', '\u2212') + (value ? suffix : '');
+  const raised = (power) => String(power).replace(/./g, (c) => c === '-' ? '\u207b' : '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c]);
+  const signed = (text, below) => (below && +text !== 0 ? '\u2212' : '') + text;
+  // Labels of numbers `offset` away, and a note that says the rest: a power of ten, of sizes below `least` too, and the offset.
+  const labelsFrom = (offset, numbers, step, least) => {
+    const size = Math.max(...numbers.map((v) => Math.abs(v - offset))), isPower = size >= 1e12 || (size < least && size > 0);
+    const power = Math.floor(Math.log10(size) + 1e-9), suffixed = size >= 1e9 ? [1e9, 'G'] : size >= 1e6 ? [1e6, 'M'] : size >= 1e4 ? [1e3, 'k'] : [1, ''];
+    const [unit, suffix] = isPower ? [10 ** power, ''] : suffixed, places = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+    const labels = numbers.map((v) => {
+      const text = Math.abs((v - offset) / unit).toFixed(Math.min(places, 20));
+      return signed(text, v < offset) + (+text ? suffix : '');
+    });
+    const common = offset ? (offset < 0 ? '\u2212' : '+') + +Math.abs(offset).toPrecision(12) : '';
+    return {labels, note: [isPower ? `\u00d710${raised(power)}` : '', common].filter(Boolean).join(' ')};
+  };
+  // Ticks are multiples of `by`. What they have in common goes into the note where a label has more than `most` characters.
+  const labelsOf = ({step, values}, by, most, least) => {
+    const numbers = values.map((v) => v * by), plain = labelsFrom(0, numbers, step * by, least);
+    if (!values.length || plain.labels.every((label) => label.length <= most)) return plain;
+    const round = 10 ** Math.ceil(Math.log10(step * values.length) + Math.log10(by));
+    return labelsFrom(Math.floor(numbers[0] / round) * round, numbers, step * by, least);
   };
   const drawTicks = (panel) => {
     const [left, top, width, height] = panel.frame, x = ticksOf(panel.x, Math.max(2, Math.min(10, Math.floor(width / 60))));
-    const y = ticksOf(panel.y, Math.max(3, Math.min(9, Math.floor(height / 26))));
+    const y = ticksOf(panel.y, Math.max(3, Math.min(9, Math.floor(height / 26)))), right = left + width, bottom = top + height;
+    const ofX = labelsOf(x, 1, 7, 1e-3), ofY = labelsOf(y, panel.unit, 5, 0.1); // left of the frame is space for few digits
     panel.ticks.replaceChildren();
-    for (const v of y.values) {
-      const at = top + height * (panel.y[1] - v) / (panel.y[1] - panel.y[0]);
-      element(panel.ticks, 'line', {class: 'grid', x1: left, x2: left + width, y1: at, y2: at});
-      element(panel.ticks, 'text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, labelOf(v, y, panel.unit));
-    }
-    for (const v of x.values) {
+    y.values.forEach((v, i) => {
+      const at = bottom - height * (v - panel.y[0]) / (panel.y[1] - panel.y[0]);
+      element(panel.ticks, 'line', {class: 'grid', x1: left, x2: right, y1: at, y2: at});
+      element(panel.ticks, 'text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, ofY.labels[i]);
+    });
+    x.values.forEach((v, i) => {
       const at = left + width * (v - panel.x[0]) / (panel.x[1] - panel.x[0]);
-      element(panel.ticks, 'line', {class: 'grid', x1: at, x2: at, y1: top, y2: top + height});
-      element(panel.ticks, 'text', {x: at, y: top + height + 16, 'text-anchor': 'middle'}, labelOf(v, x, 1));
-    }
+      element(panel.ticks, 'line', {class: 'grid', x1: at, x2: at, y1: top, y2: bottom});
+      element(panel.ticks, 'text', {x: at, y: bottom + 16, 'text-anchor': 'middle'}, ofX.labels[i]);
+    });
+    element(panel.ticks, 'text', {x: left, y: top - 5}, ofY.note);
+    element(panel.ticks, 'text', {x: right, y: bottom + 32, 'text-anchor': 'end'}, ofX.note);
   };
 
   // ---- the view ----
@@ -112,6 +129,8 @@
       name: group.querySelector('title').textContent, points: pointsOf(panel, group),
       colour: getComputedStyle(group.querySelector('path') || group).stroke}));
   for (const title of picture.querySelectorAll('.series title')) title.remove(); // the tip says more
+  // As many digits as tell ten thousand places of an axis apart.
+  const digitsOf = (value, [low, high], by) => +value.toPrecision(Math.min(15, Math.max(4, 4 + Math.ceil(Math.log10(Math.abs(value) / by / (high - low))))));
   const hover = (event, at) => {
     const panel = panelAt(at);
     tip.hidden = !panel;
@@ -123,7 +142,7 @@
       const p = near(points), line = tip.appendChild(document.createElement('div')), mark = line.appendChild(document.createElement('b'));
       mark.textContent = '\u25cf ';
       mark.style.color = colour;
-      line.append(`${+p.y.toPrecision(4)} at ${+p.x.toPrecision(4)}: ${name}`);
+      line.append(`${digitsOf(p.y, panel.all.y, panel.unit)} at ${digitsOf(p.x, panel.all.x, 1)}: ${name}`);
     }
     const right = event.pageX + 16 + tip.offsetWidth > document.documentElement.scrollWidth;
     tip.style.left = `${right ? event.pageX - 16 - tip.offsetWidth : event.pageX + 16}px`;
