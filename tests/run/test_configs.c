@@ -2,11 +2,13 @@
 #include <check.h>
 #include <dirent.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "run/configuration.h"
+#include "run/learner.h"
 #include "support/main.h"
 
 #define CONFIGS CM_TEST_CASES "/../../configs"
@@ -70,11 +72,43 @@ START_TEST(tictactoe_is_played_for_the_result_without_an_average) {
 }
 END_TEST
 
+/* Spec atari 5.1. Updates while acting are those of all steps but the first 2,000, in whole iterations. */
+START_TEST(recipes_of_atari100k_have_the_numbers_of_their_table) {
+    static const struct {
+        const char *name;
+        int ratio, extra, warmup, drop, simulations, interval, mixed;
+    } rows[] = {{"atari100k_a.json", 256, 20000, 1000, 100000, 16, 200, 30000},
+                {"atari100k_b.json", 128, 10000, 600, 50000, 16, 200, 0},
+                {"atari100k_c.json", 64, 5000, 300, 25000, 8, 400, 0}};
+    for (int i = 0; i < 3; i++) {
+        cm_configuration c;
+        cm_config *config = NULL;
+        load(rows[i].name, &c, &config);
+        const int64_t acting = (98000 + 63) / 64 * 64 * rows[i].ratio / 256;
+        ck_assert_int_eq(cm_run_learner_plan(&c), acting + rows[i].extra);
+        ck_assert_int_eq(c.trainer.warmup_steps, rows[i].warmup);
+        ck_assert_int_eq(c.trainer.warmup_steps + c.trainer.decay_steps, rows[i].drop);
+        ck_assert_int_eq(c.mcts.num_simulations, rows[i].simulations);
+        ck_assert_int_eq(c.trainer.target_update_frequency, rows[i].interval);
+        ck_assert_int_eq(c.agent.reanalyse, CM_REANALYSE_BUFFER);
+        ck_assert_int_eq(c.agent.mixed_value_updates, rows[i].mixed);
+        ck_assert_int_eq(c.agent.random_first_steps, 2000);
+        ck_assert_int_eq(c.replay.augmentation_shift, 4);
+        ck_assert_double_eq(c.replay.augmentation_intensity, 0.05);
+        ck_assert_double_eq_tol(c.replay.discount, pow(0.997, 4), 1e-8);
+        ck_assert_int_eq(c.network.value_support_size, 51);
+        ck_assert_int_eq(c.network.reward_support_size, 51);
+        cm_config_destroy(config);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("configs");
     TCase *t = tcase_create("configs");
     tcase_add_test(t, every_named_run_loads_without_a_warning);
     tcase_add_test(t, tictactoe_is_played_for_the_result_without_an_average);
+    tcase_add_test(t, recipes_of_atari100k_have_the_numbers_of_their_table);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }
