@@ -143,6 +143,12 @@ soak-files: ## changes files of run folders with right checksums; a program with
 	+@$(SOAK_BUILD) $(BUILD)/soak/cumind $(MPI_MODULE:$(BUILD)/%=$(BUILD)/soak/%)
 	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(or $(FIRST),0) $(KIND)
 
+#: MEMORY_SECONDS=600   how long `make soak-memory` goes on, with MEMORY_STEPS=300000 pictures of 27.6 kB, in the folder MEMORY_PATH
+MEMORY_SECONDS ?= 600
+MEMORY_STEPS ?= 300000
+soak-memory: $(BUILD)/memory_soak ## fills a memory of pictures in a file: resident memory and speed stay as they are, and batches come as fast as half from RAM
+	@$(BUILD)/memory_soak file $(MEMORY_SECONDS) $(MEMORY_STEPS) $(or $(MEMORY_PATH),$(BUILD))
+
 #: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
 soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and checks each
 	@python3 scripts/soak_configurations $(BUILD)/cumind $(COUNT) '$(SEED)' $(FIRST)
@@ -247,10 +253,10 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels
+.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels

@@ -85,8 +85,8 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     uint8_t is_free = write_legal(replay, slot, step->legal);
     if (!episode->open) episode->segment = episode->rows;
     bool full = episode->rows - episode->segment == replay->config.segment_steps;
+    if (full && replay->frames) CM_TRY(cm_frame_store_begin_again(replay->frames, environment, step->observation));
     if (full) episode->segment = episode->rows; /* ends one segment and begins the next */
-    if (full && replay->frames) cm_frame_store_begin_again(replay->frames, environment, step->observation);
     replay->row[slot] = (cm_replay_row){
         .reward = step->reward,
         .root_value = step->root_value,

@@ -40,6 +40,10 @@ static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     batch->number = cm_arena_alloc(arena, rows * sizeof(double));
     batch->offset = cm_arena_alloc(arena, k1 * sizeof(int32_t));
     batch->drawn = cm_arena_alloc(arena, (size_t)batch->table * sizeof(int64_t));
+    batch->reader = cm_arena_alloc(arena, replay->frames ? sizeof *batch->reader : 0);
+    cm_frame_reader reader;
+    if (replay->frames) cm_frame_reader_lay_out(&reader, arena, replay->frames, 2 * (int)k1);
+    if (batch->reader && replay->frames) *batch->reader = reader;
     batch->window = cm_arena_alloc(arena, sizeof(cm_window_scratch));
     cm_window_scratch window = {0};
     cm_window_scratch_init(&window, arena, c, replay->window_rows, true);
@@ -158,6 +162,8 @@ typedef struct gather {
     size_t row;
     int32_t slot, left;
     const int32_t *elements, *actions, *inverse; /* tables of the row's symmetry, NULL if there are none */
+    cm_frame_reader *reader;                     /* of frames, where there are any */
+    cm_status *status;                           /* of them */
 } gather;
 
 static void gather_bytes(const uint8_t *bytes, size_t size, float unit, const int32_t *elements, float *out) {
@@ -186,15 +192,25 @@ static void gather_permuted(const cm_frame_store *s, const uint8_t *frame, const
     }
 }
 
+/* The frames of a row; what cannot be read is told at the end. */
+static bool find_stack(const gather *g, int32_t slot, const uint8_t *bytes[CM_FRAMES_MOST]) {
+    const cm_frame_store *s = g->replay->frames;
+    int32_t number[CM_FRAMES_MOST];
+    cm_status status = CM_OK;
+    cm_frame_store_find(s, g->replay->frame[slot], number);
+    for (int k = 0; k < s->shape.count && status == CM_OK; k++)
+        status = cm_frame_store_read(s, g->reader, number[k], &bytes[k]);
+    if (status != CM_OK) *g->status = status;
+    return status == CM_OK;
+}
+
 static void gather_stack(const gather *g, int32_t slot, float *out) {
     const cm_frame_store *s = g->replay->frames;
     const int count = s->shape.count;
-    int32_t number[CM_FRAMES_MOST];
     const uint8_t *bytes[CM_FRAMES_MOST];
     const float *floats[CM_FRAMES_MOST];
-    cm_frame_store_find(s, g->replay->frame[slot], number);
+    if (!find_stack(g, slot, bytes)) return;
     for (int k = 0; k < count; k++) {
-        bytes[k] = cm_frame_at(s, number[k]);
         floats[k] = (const float *)(const void *)bytes[k];
         if (g->elements) gather_permuted(s, bytes[k], g->elements, k, out);
     }
@@ -259,9 +275,29 @@ static void gather_legal(const gather *g) {
     for (int k = 0; k < inside; k++, out += entries) gather_mask(g, cm_slot_add(g->replay, g->slot, k), out);
 }
 
+/* Frames are read into space of its own: several threads may look. */
+static cm_status look_at_frames(gather *g, float *observation) {
+    cm_frame_reader reader;
+    cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
+    cm_status status = CM_OK;
+    cm_frame_reader_lay_out(&reader, &arena, g->replay->frames, 0);
+    CM_TRY(cm_arena_create(&arena, arena.used, "a position of the replay"));
+    cm_frame_reader_lay_out(&reader, &arena, g->replay->frames, 0);
+    cm_frame_reader_forget(&reader);
+    g->reader = &reader, g->status = &status;
+    if (status == CM_OK) gather_observation(g, g->slot, observation);
+    cm_arena_destroy(&arena);
+    return status;
+}
+
 void cm_replay_look(const cm_replay *replay, int32_t slot, float *observation, uint8_t *legal) {
-    const gather g = {.replay = replay, .slot = slot};
-    gather_observation(&g, slot, observation);
+    gather g = {.replay = replay, .slot = slot};
+    if (!replay->frames) {
+        gather_observation(&g, slot, observation);
+    } else if (look_at_frames(&g, observation) != CM_OK) {
+        memset(observation, 0, (size_t)replay->config.observation_size * sizeof *observation);
+        __atomic_store_n(&replay->frames->has_failed, true, __ATOMIC_RELAXED);
+    }
     gather_mask(&g, slot, legal);
 }
 
@@ -336,7 +372,12 @@ static void gather_targets(const gather *g) {
 }
 
 static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
-    gather g = {.replay = replay, .batch = batch, .row = (size_t)row, .slot = batch->slot[row]};
+    gather g = {.replay = replay,
+                .batch = batch,
+                .row = (size_t)row,
+                .slot = batch->slot[row],
+                .reader = batch->reader,
+                .status = &batch->status};
     g.left = cm_slot_left(replay, g.slot);
     batch->index[row] = replay->row[g.slot].index;
     if (replay->config.symmetries > 1) {
@@ -398,6 +439,8 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
     int rows = batch->config.rows;
     batch->update = update, batch->collected = (uint32_t)replay->collected;
+    batch->status = CM_OK;
+    if (replay->frames) cm_frame_reader_forget(batch->reader);
     batch->policy_drift = 0.0, batch->policies_reanalysed = 0;
     draw_slots(replay, batch);
     weigh(replay, beta, batch);
@@ -408,7 +451,7 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
         gather_row(replay, batch, row);
     }
     add_bootstraps(batch);
-    return CM_OK;
+    return batch->status;
 }
 
 cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) {

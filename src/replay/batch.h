@@ -31,6 +31,7 @@ typedef struct cm_batch_config {
 } cm_batch_config;
 
 struct cm_window_scratch;
+struct cm_frame_reader;
 
 /* B rows, K unroll, P entries of a policy, O observation size. Owned by cm_batch_create's caller, or by a prefetch. */
 typedef struct cm_batch {
@@ -71,6 +72,8 @@ typedef struct cm_batch {
     int32_t *offset;                  /* [K+1] bootstrap positions of a row      */
     int64_t *drawn;                   /* [table] numbers drawn, -1: free         */
     int32_t table;                    /* a power of two, at least 2 B            */
+    struct cm_frame_reader *reader;   /* frames of a file that have been read */
+    cm_status status;                 /* of that */
     struct cm_window_scratch *window; /* space for a position that wraps around the ring's end */
 } cm_batch;
 
@@ -82,7 +85,7 @@ uint64_t cm_batch_bytes(const cm_batch *batch); /* of its block */
 /* Draws the batch of update number `update` from what the last commit showed. The result depends on (seed, first_row,
  * update), beta and that content alone. Uniform: without replacement if there are at least B positions. By priority:
  * with replacement, and weights max((N P)^-beta / their largest, weight_min). Errors: CM_ERR_STATE if there is nothing
- * to draw. */
+ * to draw; CM_ERR_IO if the file of the memory cannot be read. */
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) CM_MUST_USE;
 
 /* target_policy of a position, row (K+1) + k, from weights[P] that a new search gives it (as in cm_replay_step), which

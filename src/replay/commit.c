@@ -273,6 +273,8 @@ static void commit_frames(cm_replay *replay) {
 cm_status cm_replay_commit(cm_replay *replay) {
     CM_TRY(cm_replay_claim(replay, "commit"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
+    if (replay->frames && replay->frames->has_failed)
+        return cm_fail(CM_ERR_IO, "the memory could not be read when positions were reanalysed");
     cm_replay_count_collected(replay);
     set_flat(replay, false);
     apply_updates(replay);

@@ -66,7 +66,8 @@ static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *st
 
 static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states) {
     const int64_t own = deal->replay->config.environments;
-    const uint64_t most = sizeof(float) * (uint64_t)deal->shards * deal->replay->plan.bytes;
+    const uint64_t most =
+        sizeof(float) * (uint64_t)deal->shards * (deal->replay->plan.bytes + deal->replay->plan.file_bytes);
     uint64_t bytes = 0;
     int64_t all = 0;
     for (int i = 0; i < deal->count; i++) {

@@ -15,7 +15,8 @@ int32_t cm_frame_store_each(int count, int commit_steps, int segment_steps) {
 void cm_frame_store_lay_out(cm_frame_store *s, cm_arena *arena) {
     const size_t capacity = (size_t)s->capacity, environments = (size_t)s->environments;
     s->bytes = s->shape.size * (s->unit > 0.0f ? 1 : sizeof(float));
-    s->data = cm_arena_alloc(arena, capacity * s->bytes);
+    s->file = -1;
+    s->data = cm_arena_alloc(arena, (s->is_file ? environments + 1 : capacity) * s->bytes);
     s->before = cm_arena_alloc(arena, capacity * sizeof *s->before);
     s->free = cm_arena_alloc(arena, capacity * sizeof *s->free);
     s->spare = cm_arena_alloc(arena, environments * (size_t)s->each * sizeof *s->spare);
@@ -69,8 +70,7 @@ void cm_frame_store_release(cm_frame_store *s, int32_t last) {
 
 /* ---- writing ---- */
 
-static cm_status pack(const cm_frame_store *s, const float *stack, int k, int32_t frame) {
-    unsigned char *to = s->data + (size_t)frame * s->bytes;
+static cm_status pack(const cm_frame_store *s, const float *stack, int k, unsigned char *to) {
     if (s->unit > 0.0f) return cm_observation_pack_frame(&s->shape, stack, k, s->unit, to);
     cm_frames_take(&s->shape, stack, k, (float *)(void *)to);
     return CM_OK;
@@ -80,7 +80,8 @@ static cm_status pack(const cm_frame_store *s, const float *stack, int k, int32_
 static cm_status add(cm_frame_store *s, int environment, bool begins, const float *stack, int k) {
     cm_frame_writer *w = &s->writer[environment];
     const int32_t frame = s->spare[(size_t)environment * (size_t)s->each + (size_t)w->taken];
-    CM_TRY(pack(s, stack, k, frame));
+    CM_TRY(pack(s, stack, k, cm_frame_store_space(s, environment, frame)));
+    CM_TRY(cm_frame_store_write(s, environment, frame));
     s->before[frame] = begins ? -1 : w->newest;
     w->newest = frame;
     w->taken++;
@@ -94,9 +95,9 @@ cm_status cm_frame_store_append(cm_frame_store *s, int environment, bool begins,
     return CM_OK;
 }
 
-/* Its frames have been packed before, so they can be again. */
-void cm_frame_store_begin_again(cm_frame_store *s, int environment, const float *stack) {
-    for (int k = 0; k < s->shape.count; k++) (void)add(s, environment, k == 0, stack, k);
+cm_status cm_frame_store_begin_again(cm_frame_store *s, int environment, const float *stack) {
+    for (int k = 0; k < s->shape.count; k++) CM_TRY(add(s, environment, k == 0, stack, k));
+    return CM_OK;
 }
 
 bool cm_frame_store_is_first(const cm_frame_store *s, const float *stack) {

@@ -34,13 +34,17 @@ typedef struct cm_frame_store {
     int environments;
     int32_t capacity; /* frames */
     int32_t each;     /* set aside for each environment */
+    bool is_file;     /* frames lie in a file */
     /* content */
-    unsigned char *data;     /* [capacity, bytes]                                        */
-    int32_t *before;         /* [capacity] the one before it in its chain, -1: none       */
-    int32_t *free;           /* [capacity] of which free_count are: the numbers of unused frames */
-    int32_t *spare;          /* [E, each] set aside                                      */
+    int file;            /* of capacity frames, -1: it is not open                   */
+    unsigned char *data; /* [capacity, bytes]; of a file [E + 1, bytes], for frames on their way there: those of each
+                          * environment and those that are loaded */
+    int32_t *before;     /* [capacity] the one before it in its chain, -1: none       */
+    int32_t *free;       /* [capacity] of which free_count are: the numbers of unused frames */
+    int32_t *spare;      /* [E, each] set aside                                      */
     cm_frame_writer *writer; /* [E] */
     int32_t free_count;
+    bool has_failed;  /* a position could not be looked at (cm_replay_look): told by the next commit; atomic */
     int64_t used;     /* in chains, as of the last commit */
     int64_t promised; /* while loading: to segments whose rows are there, and frames are not */
 } cm_frame_store;
@@ -52,9 +56,29 @@ int32_t cm_frame_store_each(int count, int commit_steps, int segment_steps);
 void cm_frame_store_lay_out(cm_frame_store *store, cm_arena *arena);
 void cm_frame_store_reset(cm_frame_store *store); /* all is free, and so much set aside for each */
 
-static inline const unsigned char *cm_frame_at(const cm_frame_store *store, int32_t frame) {
-    return store->data + (size_t)frame * store->bytes;
-}
+/* Frames that have been read from a file, so that the windows of a batch read each once. */
+typedef struct cm_frame_reader {
+    int32_t slots;        /* of the cache                                      */
+    uint32_t now;         /* reads so far                                      */
+    uint32_t *last;       /* [slots] when it was read; the oldest is overwritten */
+    int32_t *number;      /* [slots] -1: none                                  */
+    unsigned char *bytes; /* [slots, bytes of a frame] */
+} cm_frame_reader;
+
+/* Takes its arrays from `arena`: space for 2 K frames and `positions` more; nothing where frames lie in memory. */
+void cm_frame_reader_lay_out(cm_frame_reader *reader, cm_arena *arena, const cm_frame_store *store, int positions);
+void cm_frame_reader_forget(cm_frame_reader *reader); /* before frames may have changed */
+
+/* The bytes of a frame: valid until 2 K other ones have been read. Errors: CM_ERR_IO. */
+cm_status cm_frame_store_read(const cm_frame_store *store, cm_frame_reader *reader, int32_t frame,
+                              const unsigned char **out) CM_MUST_USE;
+
+/* Where a frame is to be written, by environment `writer`, or E: by who loads; and writes it. Errors: CM_ERR_IO. */
+unsigned char *cm_frame_store_space(const cm_frame_store *store, int writer, int32_t frame);
+cm_status cm_frame_store_write(const cm_frame_store *store, int writer, int32_t frame) CM_MUST_USE;
+
+/* Opens the file. Errors: as cm_replay_open_file. */
+cm_status cm_frame_file_open(cm_frame_store *store, const char *folder) CM_MUST_USE;
 
 /* frame[K]: those of the stack whose newest is `newest`. */
 void cm_frame_store_find(const cm_frame_store *store, int32_t newest, int32_t frame[CM_FRAMES_MOST]);
@@ -65,8 +89,8 @@ void cm_frame_store_find(const cm_frame_store *store, int32_t newest, int32_t fr
 cm_status cm_frame_store_append(cm_frame_store *store, int environment, bool begins, const float *stack,
                                 int32_t *frame) CM_MUST_USE;
 
-/* After an append: a new chain of all K frames of the same stack. It cannot fail. */
-void cm_frame_store_begin_again(cm_frame_store *store, int environment, const float *stack);
+/* After an append: a new chain of all K frames of the same stack. Errors: CM_ERR_IO. */
+cm_status cm_frame_store_begin_again(cm_frame_store *store, int environment, const float *stack) CM_MUST_USE;
 
 /* Whether all K frames of a stack are the same one. */
 bool cm_frame_store_is_first(const cm_frame_store *store, const float *stack);

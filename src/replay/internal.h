@@ -104,8 +104,13 @@ struct cm_replay {
     int32_t load_slot;     /* ... and its first row                               */
 };
 
+/* Plans of a given memory_bytes depend on it: an older run goes on with as many rows. */
+_Static_assert(sizeof(struct cm_replay) > 27 * CM_ALIGN && sizeof(struct cm_replay) <= 28 * CM_ALIGN, "as it was");
+
 /* Whether frames are stored once, apart from the rows. */
-static inline bool cm_frames_are_apart(const cm_replay_config *config) { return config->frames > 1; }
+static inline bool cm_frames_are_apart(const cm_replay_config *config) {
+    return config->frames > 1 || config->place != CM_REPLAY_RAM;
+}
 
 /* Numbers that are stored of an observation. */
 static inline int cm_frame_size(const cm_replay_config *config) {

@@ -18,6 +18,6 @@ void cm_frames_open(cm_replay *replay, int environment, int32_t rows) {
 
 void cm_frames_begin_segment(cm_replay *replay, int environment, int32_t slot, bool is_last) {
     const cm_frame_store *frames = replay->frames;
-    replay->row[slot].flags |= FLAG_LEAD;
+    if (frames->shape.count > 1) replay->row[slot].flags |= FLAG_LEAD;
     replay->frame[slot] = is_last ? frames->writer[environment].newest : frames->before[replay->frame[slot + 1]];
 }

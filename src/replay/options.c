@@ -8,6 +8,11 @@ static const char *unless_prioritized(const void *options) {
                                                              : "prioritized is false: positions are drawn uniformly";
 }
 
+static const char *unless_file(const void *options) {
+    return ((const cm_replay_options *)options)->memory_store == CM_MEMORY_RAM ? "memory_store is ram: there is no file"
+                                                                               : NULL;
+}
+
 const cm_option cm_replay_option_rows[] = {
     CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 64, "Steps that the model is unrolled in training (K)."),
     CM_OPTION(INT, td_steps, "Self-Play", "30", 1, 1048576,
@@ -34,6 +39,15 @@ const cm_option cm_replay_option_rows[] = {
               .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
+    CM_OPTION(
+        ENUM, memory_store, "Memory", "ram", 0, 0,
+        "Where observations of the memory lie: ram; file, without a name and gone with the process, which the "
+        "system's page cache keeps in memory as far as there is some; auto: ram, if the whole memory takes at most "
+        "80 % of what there is, or of memory_limit. Changes no result, unless memory_bytes limits the memory.",
+        .choices = "ram|file|auto", .flags = CM_OPTION_RESUME),
+    CM_OPTION(STRING, memory_path, "Memory", "", 0, 0,
+              "Folder of that file, on a disk of this machine; empty: the run's.", .flags = CM_OPTION_RESUME,
+              .idle = unless_file),
     CM_OPTION(INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT,
               "Steps that the first update waits for; those that can be drawn count: all of finished episodes, and all "
               "but the last td_steps of each under way, or with memory_capacity none of it. A memory that is full with "

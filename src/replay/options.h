@@ -9,6 +9,8 @@
 extern "C" {
 #endif
 
+typedef enum cm_memory_store { CM_MEMORY_RAM, CM_MEMORY_FILE, CM_MEMORY_AUTO } cm_memory_store;
+
 typedef struct cm_replay_options {
     int num_unroll_steps; /* K */
     int td_steps;         /* n */
@@ -18,9 +20,11 @@ typedef struct cm_replay_options {
     int min_memory_size;   /* episodes before the first update, 0: none needed */
     double min_memory_pct; /* fraction of the capacity before the first update, 0 .. 1 */
     double per_alpha, per_epsilon, per_beta;
-    int64_t memory_steps;     /* steps, 0: no limit of this kind */
-    int64_t memory_bytes;     /* bytes over all ranks, 0: what the other limits need */
-    int64_t min_memory_steps; /* steps before the first update */
+    int64_t memory_steps;             /* steps, 0: no limit of this kind */
+    int64_t memory_bytes;             /* bytes over all ranks, 0: what the other limits need */
+    int64_t min_memory_steps;         /* steps before the first update */
+    int memory_store;                 /* cm_memory_store: where frames, or observations, lie */
+    char memory_path[CM_OPTION_TEXT]; /* folder of the file; empty: the run's */
     bool prioritized;
     double per_beta_final;         /* per_beta goes to it linearly over the run */
     double per_weight_min;         /* importance weights are at least this, 0 .. 1 */

@@ -35,6 +35,10 @@ extern "C" {
 
 typedef struct cm_replay cm_replay;
 
+/* A file is read and written through the system's page cache: what is drawn often is read from memory as long as there
+ * is some, and none of it counts as this process's. */
+typedef enum cm_replay_place { CM_REPLAY_RAM, CM_REPLAY_FILE } cm_replay_place;
+
 /* Letters: O observation_size, A actions, P entries of a policy, E environments, S symmetries. */
 typedef struct cm_replay_config {
     /* what is stored */
@@ -42,6 +46,7 @@ typedef struct cm_replay_config {
     float observation_unit; /* > 0: each is k times this, k of 0 .. 255, and stored as a byte; 0: stored as float32 */
     int frames;             /* K > 1: an observation is a stack of K frames (core/frames.h), each of them stored once */
     int frame_channels;     /* of a cell of a frame; read where K > 1 */
+    cm_replay_place place;  /* where frames lie, or where there are no stacks observations */
     int actions;            /* A, 1 .. 2^24                                                                       */
     int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
     int entries;            /* > 0, .. 16384: of joint policies the entries that are not 0 are kept, at most so many  */
@@ -70,7 +75,7 @@ typedef struct cm_replay_config {
 /* ---- memory --------------------------------------------------------------------------------------------------------
  */
 
-enum { CM_REPLAY_PLAN_ROWS = 24 };
+enum { CM_REPLAY_PLAN_ROWS = 23 };
 
 typedef struct cm_replay_plan_row {
     const char *name;
@@ -80,10 +85,11 @@ typedef struct cm_replay_plan_row {
 } cm_replay_plan_row;
 
 typedef struct cm_replay_plan {
-    uint64_t bytes;    /* of the block: the sum over the rows, never more than a limit in config.bytes  */
-    int32_t ring_rows; /* rows for finished episodes: steps, and one more for each episode              */
-    int32_t open_rows; /* rows of each open episode: segment_steps + 1 + 2 commit_steps           */
-    int32_t frames;    /* that are stored once; 0: each row has an observation of its own         */
+    uint64_t bytes;      /* of the block: the sum over the rows, never more than a limit in config.bytes  */
+    int32_t ring_rows;   /* rows for finished episodes: steps, and one more for each episode              */
+    int32_t open_rows;   /* rows of each open episode: segment_steps + 1 + 2 commit_steps           */
+    int32_t frames;      /* that are stored once; 0: each row has an observation of its own         */
+    uint64_t file_bytes; /* of the file that they lie in; not in `bytes`                             */
     int count;
     cm_replay_plan_row row[CM_REPLAY_PLAN_ROWS];
 } cm_replay_plan;
@@ -95,6 +101,11 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
 /* Owned by the caller. Errors: as cm_replay_plan_make; CM_ERR_INPUT for a symmetry that is no permutation. */
 cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) CM_MUST_USE;
 void cm_replay_destroy(cm_replay *replay); /* NULL is allowed */
+
+/* With CM_REPLAY_FILE, before anything is filled: takes the disk that plan.file_bytes says, in a file without a name in
+ * `folder`, which is gone when the process has ended, however it did. Else nothing. Errors: CM_ERR_INPUT if it is no
+ * folder; CM_ERR_IO if the disk has less or nothing can be written there. */
+cm_status cm_replay_open_file(cm_replay *replay, const char *folder) CM_MUST_USE;
 
 /* The configuration in use; its symmetry tables are the replay's own copies. */
 const cm_replay_config *cm_replay_configuration(const cm_replay *replay);
@@ -156,6 +167,7 @@ cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *s
 
 typedef struct cm_replay_counts {
     uint64_t bytes;         /* of the block                                             */
+    uint64_t file_bytes;    /* of the file that frames lie in, 0: there is none          */
     int64_t positions;      /* that may be drawn                                        */
     int64_t episodes;       /* finished ones in the ring                                */
     int64_t segments;       /* in the ring: episodes, or parts of long ones             */
@@ -179,7 +191,8 @@ typedef struct cm_replay_position {
 void cm_replay_positions(const cm_replay *replay, cm_replay_position *out, int32_t *count);
 int32_t cm_replay_slots(const cm_replay *replay); /* how many there can be at most */
 
-/* observation[O] and legal[P] of one of them, as in a batch without symmetries. */
+/* observation[O] and legal[P] of one of them, as in a batch without symmetries. Where the file of the memory cannot be
+ * read the observation is 0, and the next commit says CM_ERR_IO. */
 void cm_replay_look(const cm_replay *replay, int32_t slot, float *observation, uint8_t *legal);
 
 /* CuMind's rule: `episodes` are at least min_size and min_fill (0 .. 1) of max_episodes. Errors: CM_ERR_INPUT if a

@@ -10,20 +10,35 @@ static bool are_stacks(const cm_replay *replay) { return replay->config.frames >
 
 /* ---- writing ---- */
 
-static cm_status put_frame(const cm_frame_store *s, int32_t frame, cm_packer *out) {
+static cm_status put_frame(const cm_frame_store *s, cm_frame_reader *reader, int32_t frame, cm_packer *out) {
     const size_t width = s->unit > 0.0f ? 1 : sizeof(float);
-    return cm_packer_put(out, cm_frame_at(s, frame), width, s->shape.size);
+    const unsigned char *bytes;
+    CM_TRY(cm_frame_store_read(s, reader, frame, &bytes));
+    return cm_packer_put(out, bytes, width, s->shape.size);
 }
 
-cm_status cm_saved_put_frames(const cm_replay *replay, int32_t slot, int32_t rows, cm_packer *out) {
+static cm_status put_chain(const cm_replay *replay, cm_frame_reader *reader, int32_t slot, int32_t rows,
+                           cm_packer *out) {
     const cm_frame_store *s = replay->frames;
     const int32_t lead = rows > 0 && replay->row[slot].flags & FLAG_LEAD ? s->shape.count - 1 : 0;
     int32_t stack[CM_FRAMES_MOST];
     if (are_stacks(replay)) CM_TRY(cm_packer_put(out, &lead, sizeof lead, 1));
     if (lead > 0) cm_frame_store_find(s, replay->frame[slot], stack);
-    for (int32_t k = 0; k < lead; k++) CM_TRY(put_frame(s, stack[k], out));
-    for (int32_t i = 0; i < rows; i++) CM_TRY(put_frame(s, replay->frame[cm_slot_add(replay, slot, i)], out));
+    for (int32_t k = 0; k < lead; k++) CM_TRY(put_frame(s, reader, stack[k], out));
+    for (int32_t i = 0; i < rows; i++) CM_TRY(put_frame(s, reader, replay->frame[cm_slot_add(replay, slot, i)], out));
     return CM_OK;
+}
+
+cm_status cm_saved_put_frames(const cm_replay *replay, int32_t slot, int32_t rows, cm_packer *out) {
+    cm_frame_reader reader;
+    cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
+    cm_frame_reader_lay_out(&reader, &arena, replay->frames, 1);
+    CM_TRY(cm_arena_create(&arena, arena.used, "saving the replay"));
+    cm_frame_reader_lay_out(&reader, &arena, replay->frames, 1);
+    cm_frame_reader_forget(&reader);
+    const cm_status status = put_chain(replay, &reader, slot, rows, out);
+    cm_arena_destroy(&arena);
+    return status;
 }
 
 cm_status cm_saved_put_steps(const cm_replay *replay, int32_t slot, cm_packer *out) {
@@ -47,7 +62,7 @@ static cm_status read_packed(const cm_frame_store *s, unsigned char *to, cm_curs
 }
 
 static cm_status read_frame(const cm_frame_store *s, int32_t frame, cm_cursor *in) {
-    unsigned char *to = s->data + (size_t)frame * s->bytes;
+    unsigned char *to = cm_frame_store_space(s, s->environments, frame);
     const float *numbers = (const float *)(const void *)to;
     if (s->unit > 0.0f && in->observation_type == CM_FRAME_FLOAT32) return read_packed(s, to, in);
     if (s->unit > 0.0f) return cm_cursor_get(in, to, 1, s->shape.size);
@@ -76,6 +91,7 @@ static cm_status read_chain(cm_replay *replay, int32_t slot, int32_t rows, int32
     for (int32_t i = -lead; i < rows && status == CM_OK; i++) {
         frame = cm_frame_store_take(s, frame);
         status = read_frame(s, frame, in);
+        if (status == CM_OK) status = cm_frame_store_write(s, s->environments, frame);
         if (i >= 0) replay->frame[cm_slot_add(replay, slot, i)] = frame;
     }
     return status;

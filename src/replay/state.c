@@ -190,7 +190,7 @@ cm_status cm_saved_skip_open(const cm_replay *replay, cm_cursor *in, uint64_t *s
 /* What a state holds is in the replay, too, where bytes may be what float32 were. */
 static uint64_t most_bytes(const cm_replay *replay, const cm_frame *frame, uint64_t shards) {
     const bool are_packed = replay->config.observation_unit > 0.0f && frame->observation_type == CM_FRAME_FLOAT32;
-    return (are_packed ? sizeof(float) : 1) * shards * replay->plan.bytes;
+    return (are_packed ? sizeof(float) : 1) * shards * (replay->plan.bytes + replay->plan.file_bytes);
 }
 
 cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *space,

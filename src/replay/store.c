@@ -1,6 +1,7 @@
 /* The replay's block of memory: checks, plan, create, and what can be asked of it. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "replay/policy.h"
 
@@ -94,15 +95,20 @@ static void lay_out_frames(cm_replay *replay, cm_arena *arena, const cm_replay_c
     cm_frame_store measured, *store = cm_arena_alloc(arena, sizeof *store);
     replay->frames = store;
     if (!store) store = &measured; /* while only measuring */
-    *store = (cm_frame_store){.shape = {c->frames, (size_t)cm_frame_size(c), (size_t)c->frame_channels},
+    const int count = c->frames > 1 ? c->frames : 1, channels = c->frames > 1 ? c->frame_channels : cm_frame_size(c);
+    *store = (cm_frame_store){.shape = {count, (size_t)cm_frame_size(c), (size_t)channels},
                               .unit = c->observation_unit,
                               .environments = c->environments,
                               .capacity = frames,
-                              .each = cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps)};
+                              .each = cm_frame_store_each(count, c->commit_steps, c->segment_steps),
+                              .is_file = c->place == CM_REPLAY_FILE};
     plan->frames = frames;
     cm_frame_store_lay_out(store, arena);
-    const uint64_t data = cm_align((size_t)frames * store->bytes);
-    add_row(plan, "frames", store->unit > 0.0f ? "uint8" : "float32", frames, (int64_t)store->shape.size, data);
+    const int64_t kept = store->is_file ? c->environments + 1 : frames; /* in memory */
+    const uint64_t data = cm_align((size_t)kept * store->bytes);
+    plan->file_bytes = store->is_file ? (uint64_t)frames * store->bytes : 0;
+    add_row(plan, store->is_file ? "frames on their way" : "frames", store->unit > 0.0f ? "uint8" : "float32", kept,
+            (int64_t)store->shape.size, data);
     add_row(plan, "order of frames", "int32", frames, 2, arena->used - start - data);
 }
 
@@ -180,11 +186,13 @@ static double useful_rows(const cm_replay_config *c) {
  * and old steps of segments that are not all old yet, as many as there usually are. Where that is too few the oldest
  * segments leave earlier. */
 static double useful_frames(const cm_replay_config *c) {
-    const double each = (double)cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps);
+    const int count = c->frames > 1 ? c->frames : 1;
+    const double each = (double)cm_frame_store_each(count, c->commit_steps, c->segment_steps);
     const double begun = (double)c->environments * ((double)c->segment_steps + 1.0), steps = (double)c->max_steps;
-    const double coming = (double)c->environments * ((double)c->commit_steps + each + c->frames);
+    const double coming = (double)c->environments * ((double)c->commit_steps + each + count);
     double frames = HUGE_VAL;
-    const double ends = steps / 16.0 + steps * c->frames / c->segment_steps;
+    if (count == 1) return useful_rows(c) + begun + coming; /* as many as whole observations would be */
+    const double ends = steps / 16.0 + steps * count / c->segment_steps;
     if (c->max_steps > 0) frames = steps + ends + fmin(begun, steps / 4.0) + coming;
     if (c->max_episodes > 0) frames = fmin(frames, useful_rows(c) + begun + coming);
     return frames;
@@ -192,8 +200,9 @@ static double useful_frames(const cm_replay_config *c) {
 
 /* So many that every environment can play its longest segment, next to one that is finished. */
 static int64_t fewest_frames(const cm_replay_config *c) {
-    const int64_t each = cm_frame_store_each(c->frames, c->commit_steps, c->segment_steps);
-    const int64_t longest = (int64_t)c->segment_steps + c->frames;
+    const int count = c->frames > 1 ? c->frames : 1;
+    const int64_t each = cm_frame_store_each(count, c->commit_steps, c->segment_steps);
+    const int64_t longest = (int64_t)c->segment_steps + count;
     return c->environments * (longest + each) + longest;
 }
 
@@ -335,7 +344,12 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
 void cm_replay_destroy(cm_replay *replay) {
     if (!replay) return;
     cm_arena arena = replay->arena; /* the struct goes with its block */
+    if (replay->frames && replay->frames->file >= 0) close(replay->frames->file);
     cm_arena_destroy(&arena);
+}
+
+cm_status cm_replay_open_file(cm_replay *replay, const char *folder) {
+    return replay->config.place == CM_REPLAY_FILE ? cm_frame_file_open(replay->frames, folder) : CM_OK;
 }
 
 /* ---- looking -------------------------------------------------------------------------------------------------------
@@ -351,6 +365,7 @@ cm_status cm_replay_claim(cm_replay *replay, const char *what) {
 void cm_replay_count(const cm_replay *replay, cm_replay_counts *out) {
     *out = (cm_replay_counts){
         .bytes = replay->plan.bytes,
+        .file_bytes = replay->plan.file_bytes,
         .positions = replay->positions,
         .episodes = replay->episodes,
         .segments = (int64_t)(replay->next_segment - replay->first_segment),

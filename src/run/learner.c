@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "run/learner_internal.h"
 
@@ -103,8 +104,39 @@ static cm_status check_plan(const cm_session *s, const cm_replay_config *config)
                    needed, allowed);
 }
 
+/* Whether the memory of all ranks of this machine is more than 80 % of what they may take. Every rank decides by what
+ * rank 0 finds. */
+static cm_status is_too_large(const cm_session *s, const cm_replay_config *config, bool *out) {
+    cm_replay_plan plan;
+    char needed[16], most[16], space[96];
+    cm_memory_space there = cm_memory_ask();
+    const uint64_t limit = (uint64_t)s->configuration.run.memory_limit;
+    *out = cm_replay_plan_make(config, &plan) == CM_ERR_MEMORY; /* of memory_bytes */
+    CM_TRY(s->comm->broadcast(s->comm, &there.bytes, sizeof there.bytes, 0));
+    const double allowed = 0.8 * (double)(limit > 0 && limit < there.bytes ? limit : there.bytes);
+    if (*out) return CM_OK; /* other limits are told where it is opened */
+    const double bytes = (double)plan.bytes * s->comm->local_size;
+    *out = bytes > allowed;
+    if (!*out || s->comm->rank != 0) return CM_OK;
+    cm_format_bytes(bytes, needed);
+    cm_format_bytes(allowed, most);
+    cm_memory_describe(&there, space, sizeof space);
+    cm_log(CM_INFO, "memory_store auto: file, as the memory takes %s, more than 80 %% of what may be taken, %s (%s)",
+           needed, most, limit > 0 && limit < there.bytes ? "memory_limit" : space);
+    return CM_OK;
+}
+
+static cm_status choose_place(const cm_session *s, cm_replay_config *config) {
+    const int wanted = s->configuration.replay.memory_store;
+    bool is_large = false;
+    if (wanted == CM_MEMORY_AUTO) CM_TRY(is_too_large(s, config, &is_large));
+    config->place = wanted == CM_MEMORY_FILE || is_large ? CM_REPLAY_FILE : CM_REPLAY_RAM;
+    return CM_OK;
+}
+
 static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     cm_replay_config config = replay_config(s);
+    CM_TRY(choose_place(s, &config));
     int32_t *elements = NULL, *actions = NULL;
     cm_status status = config.symmetries > 1 ? make_symmetries(&s->env, &elements, &actions) : CM_OK;
     config.symmetry_elements = elements;

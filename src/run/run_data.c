@@ -94,7 +94,8 @@ void cm_run_keep_actor(cm_run *run) {
 uint64_t cm_run_data_most(const cm_run *run) {
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
-    return counts.bytes + cm_actor_bytes(run->actor) + cm_rolling_memory(cm_run_learner_rolling(run->learner));
+    return counts.bytes + counts.file_bytes + cm_actor_bytes(run->actor) +
+           cm_rolling_memory(cm_run_learner_rolling(run->learner));
 }
 
 static cm_status count_bytes(void *bytes, const void *data, size_t size) {
@@ -345,7 +346,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
     cm_replay_losses losses = {.segments = 0};
     files states;
     cm_replay_count(replay_of(run), &counts);
-    const uint64_t most = counts.bytes * (uint64_t)comm->size; /* of the whole run */
+    const uint64_t most = (counts.bytes + counts.file_bytes) * (uint64_t)comm->size; /* of the whole run */
     cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, most, &states);
     if (status == CM_OK) {
         status = cm_replay_deal_whole(replay_of(run), comm->rank, comm->size, states.of, states.count, whole, &losses,

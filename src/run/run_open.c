@@ -36,6 +36,13 @@ static cm_status open_acting(cm_run *run) {
     return cm_run_collects(run) ? cm_actor_create(&config, &run->actor) : CM_OK;
 }
 
+/* The file of the memory, if it lies in one. */
+static cm_status open_memory_file(cm_run *run) {
+    const char *named = cm_run_options_of(run)->replay.memory_path;
+    cm_replay *replay = cm_run_learner_replay(run->learner);
+    return cm_replay_open_file(replay, named[0] ? named : run->directory.path);
+}
+
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     run->space = cm_memory_ask();
     if (request->space > 0 && request->space < run->space.bytes) run->space.bytes = request->space;
@@ -48,6 +55,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_session_agent(run->session, &run->actor_agent));
     cm_busy_with("beginning", CM_BUSY_VAIN);
     CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->halt, &run->learner));
+    CM_TRY(open_memory_file(run));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));

@@ -31,6 +31,18 @@ static void say_large(cm_run *run, const cm_memory_row *rows, int count, uint64_
 }
 
 /* Of memory, and of the disk. */
+/* Of each rank. */
+static void say_file(cm_run *run) {
+    const char *named = cm_run_options_of(run)->replay.memory_path;
+    cm_replay_counts counts;
+    char size[16];
+    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
+    if (counts.file_bytes == 0) return;
+    cm_format_bytes((double)counts.file_bytes, size);
+    cm_progress_say(run->progress, "          %s of disk for the memory's file, in %s", size,
+                    named[0] ? named : run->directory.path);
+}
+
 static void say_plan(cm_run *run) {
     const uint64_t data = (uint64_t)run->session->comm->size * cm_run_data_most(run);
     cm_memory_row rows[CM_RUN_PLAN_ROWS];
@@ -47,6 +59,7 @@ static void say_plan(cm_run *run) {
                  cm_run_options_of(run)->run.keep_checkpoints);
     const uint64_t bytes = total * (uint64_t)run->session->comm->local_size;
     cm_progress_say(run->progress, "memory    %s%s", size, disk);
+    say_file(run);
     say_large(run, rows, taken, bytes);
     cm_run_say_rows(run, rows, taken, bytes, cm_run_memory_space(run));
 }

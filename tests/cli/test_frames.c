@@ -36,10 +36,54 @@ START_TEST(threads_and_prefetching_change_nothing) {
 }
 END_TEST
 
+/* Where observations lie changes no result, whenever it changes. */
+START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
+    char line[512];
+    expect_ok("train --quiet --run file" STACKED CONSISTENT " --set memory_store=file");
+    expect_reference("file");
+    expect_ok("train --run auto" STACKED CONSISTENT " --set memory_store=auto");
+    expect_reference("auto");
+    snprintf(line, sizeof line, "train --quiet --run moved" STACKED CONSISTENT "%s",
+             " --set memory_store=file --set memory_path=.");
+    pid_t child = cm_program_start(cm_test_folder, line);
+    await_run("moved");
+    usleep(300000);
+    kill(child, SIGKILL);
+    cm_program_wait(child);
+    expect_ok(_i ? "train --quiet --resume moved --set memory_store=ram" : "train --quiet --resume moved");
+    expect_reference("moved");
+    snprintf(line, sizeof line, "%s/moved", cm_test_folder);
+    ck_assert_int_eq(cm_directory_remove(line), CM_OK);
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "%s/%s", cm_test_folder, i ? "auto" : "file");
+        ck_assert_int_eq(cm_directory_remove(line), CM_OK);
+    }
+}
+END_TEST
+
+START_TEST(whole_observations_in_a_file_give_the_same_parameters) {
+    char whole[64], file[64];
+    expect_ok("train --quiet --run whole" SMALL " --config default --set env_name=CartPole-v1");
+    expect_ok("train --quiet --run in-file" SMALL
+              " --config default --set env_name=CartPole-v1 --set memory_store=file");
+    hash_of("whole", whole);
+    hash_of("in-file", file);
+    ck_assert_str_eq(whole, file);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_is_one_line) {
+    expect_exit("train --quiet --run nowhere" STACKED " --set memory_store=file --set memory_path=/no/such/folder", 2,
+                "Memory.memory_path: /no/such/folder: no folder; name one that is there");
+    expect_exit("train --quiet --run proc" STACKED " --set memory_store=file --set memory_path=/proc", 1,
+                "Memory.memory_path: /proc: no file can be made there");
+}
+END_TEST
+
 START_TEST(ranks_share_what_others_have_saved) {
     expect_ok("train --quiet --run two" STACKED CONSISTENT " --num-devices 2 --oversubscribe --env-steps 512");
     expect_ok("train --quiet --resume two --env-steps 768");
-    expect_ok("train --quiet --resume two --num-devices 2 --oversubscribe --env-steps 1024");
+    expect_ok("train --quiet --resume two --num-devices 2 --oversubscribe --env-steps 1024 --set memory_store=file");
 }
 END_TEST
 
@@ -71,6 +115,9 @@ static Suite *make_suite(void) {
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, killed_run_resumes_to_the_same_parameters, 0, 3);
     tcase_add_test(tcase, threads_and_prefetching_change_nothing);
+    tcase_add_loop_test(tcase, a_memory_in_a_file_gives_the_same_parameters, 0, 2);
+    tcase_add_test(tcase, whole_observations_in_a_file_give_the_same_parameters);
+    tcase_add_test(tcase, a_file_that_cannot_be_is_one_line);
     tcase_add_test(tcase, ranks_share_what_others_have_saved);
     tcase_add_test(tcase, what_is_trained_on_stacks_is_evaluated_played_and_exported_on_them);
     tcase_add_test(tcase, a_memory_of_other_stacks_is_refused);

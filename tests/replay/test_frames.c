@@ -1,12 +1,14 @@
 /* Frames that are stored once: batches equal those of a replay that stores every stack whole. */
 #include <stdio.h>
 
+#include "core/file.h"
 #include "core/rng.h"
 #include "replay/batch.h"
 #include "replay/deal.h"
 #include "replay/replay.h"
 #include "replay/segment.h"
 #include "support/bytes.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 enum {
@@ -58,9 +60,11 @@ static cm_replay_config config_of(const play *p, int variant, bool once) {
                           .alpha = 0.6,
                           .epsilon = 1e-6,
                           .targets = {.unroll = UNROLL, .td_steps = 4, .discount = 0.97}};
+    if (once && variant & 4) c.place = CM_REPLAY_FILE;
+    if (once && variant & 8) c.frames = variant & 4 ? 1 : K; /* whole stacks, in a file */
     if (variant & 2) {
         c.symmetries = 2;
-        c.symmetry_elements = once ? frame_elements[0] : stack_elements[0];
+        c.symmetry_elements = once && c.frames > 1 ? frame_elements[0] : stack_elements[0];
         c.symmetry_actions = action_map[0];
     }
     return c;
@@ -70,6 +74,7 @@ static cm_replay *open_replay(const play *p, int variant, bool once) {
     const cm_replay_config config = config_of(p, variant, once);
     cm_replay *replay;
     ck_assert_msg(cm_replay_create(&config, &replay) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_replay_open_file(replay, cm_test_folder) == CM_OK, "%s", cm_error_message());
     return replay;
 }
 
@@ -175,6 +180,13 @@ static void compare(const twins *t, uint64_t update) {
     SAME(target_value, ROWS * (UNROLL + 1));
     SAME(target_policy, ROWS * (UNROLL + 1) * ACTIONS);
     SAME(weights, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        float own[STACK], other[STACK];
+        uint8_t legal[ACTIONS];
+        cm_replay_look(t->once, x->slot[i], own, legal);
+        cm_replay_look(t->whole, x->slot[i], other, legal);
+        ck_assert_mem_eq(own, other, sizeof own);
+    }
     cm_batch_destroy(x);
     cm_batch_destroy(y);
 }
@@ -241,6 +253,7 @@ static void resume(cm_replay **replay) {
     saved s;
     cm_replay *other;
     ck_assert_int_eq(cm_replay_create(cm_replay_configuration(*replay), &other), CM_OK);
+    ck_assert_int_eq(cm_replay_open_file(other, cm_test_folder), CM_OK);
     save(*replay, &s);
     ck_assert_msg(load(other, &s) == CM_OK, "%s", cm_error_message());
     cm_replay_destroy(*replay);
@@ -345,6 +358,7 @@ START_TEST(a_smaller_memory_keeps_the_newest_episodes) {
     save(t.once, &s);
     small.max_steps = 60;
     ck_assert_int_eq(cm_replay_create(&small, &replay), CM_OK);
+    ck_assert_int_eq(cm_replay_open_file(replay, cm_test_folder), CM_OK);
     ck_assert_msg(load(replay, &s) == CM_OK, "%s", cm_error_message());
     cm_replay_count(replay, &after);
     ck_assert_int_lt(after.positions, before.positions);
@@ -386,6 +400,51 @@ START_TEST(what_is_no_stack_is_refused) {
 }
 END_TEST
 
+/* ---- files ---- */
+
+/* What one has saved whose frames are in memory goes on where they lie in a file, and the other way around. */
+START_TEST(what_memory_has_saved_goes_on_in_a_file_and_back) {
+    play p = begin_play(_i, LONG);
+    twins t = open_twins(&p, _i);
+    for (int i = 0; i < 4; i++) {
+        saved s;
+        iterate(&p, &t, 20, (uint64_t)i * 20);
+        commit(&t); /* priorities that wait are not saved */
+        save(t.once, &s);
+        cm_replay_destroy(t.once);
+        t.once = open_replay(&p, i % 2 ? _i : _i | 4, true);
+        ck_assert_msg(load(t.once, &s) == CM_OK, "%s", cm_error_message());
+        free_saved(&s);
+    }
+    close_twins(&t);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_is_refused) {
+    const play p = begin_play(4, LONG);
+    cm_replay_config config = config_of(&p, 4, true);
+    cm_replay *replay;
+    char text[CM_TEST_PATH + 16];
+    ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
+    must_refuse(cm_replay_open_file(replay, "/nowhere/at/all"), "memory_path: /nowhere/at/all: no folder");
+    snprintf(text, sizeof text, "%s/file", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(text, "x", 1), CM_OK);
+    must_refuse(cm_replay_open_file(replay, text), "/file: no folder; name one that is there");
+    ck_assert_int_eq(cm_replay_open_file(replay, "/proc"), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), "/proc: no file can be made there"), "%s", cm_error_message());
+    cm_replay_destroy(replay);
+    config.observation_size = 12 << 20; /* 16 MB a frame, 160 TB in all */
+    config.observation_unit = 0.0f;
+    config.max_steps = 10000000;
+    config.symmetries = 0;
+    ck_assert_msg(cm_replay_create(&config, &replay) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_replay_open_file(replay, cm_test_folder), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), " are free there; name another folder, or lower memory_steps"), "%s",
+                  cm_error_message());
+    cm_replay_destroy(replay);
+}
+END_TEST
+
 /* Of 100,000 pictures of 96 x 96 in RGB, as of Atari-100k, with eight environments. */
 START_TEST(a_step_of_rgb_pictures_takes_its_frame_and_little_else) {
     const cm_replay_config config = {.observation_size = 96 * 96 * 12,
@@ -417,13 +476,16 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("frames");
     TCase *tc = tcase_create("frames");
-    tcase_add_loop_test(tc, batches_equal_those_of_whole_stacks, 0, 4);
-    tcase_add_loop_test(tc, a_loaded_replay_goes_on_with_the_same_stacks, 0, 4);
-    tcase_add_loop_test(tc, ranks_share_the_same_stacks, 0, 4);
+    tcase_add_checked_fixture(tc, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_loop_test(tc, batches_equal_those_of_whole_stacks, 0, 16);
+    tcase_add_loop_test(tc, a_loaded_replay_goes_on_with_the_same_stacks, 0, 16);
+    tcase_add_loop_test(tc, ranks_share_the_same_stacks, 0, 16);
     tcase_add_loop_test(tc, many_short_episodes_leave_early_and_none_fails, 0, 4);
-    tcase_add_loop_test(tc, resuming_changes_nothing_where_frames_are_few, 0, 4);
+    tcase_add_loop_test(tc, resuming_changes_nothing_where_frames_are_few, 0, 8);
     tcase_add_loop_test(tc, a_smaller_memory_keeps_the_newest_episodes, 0, 4);
     tcase_add_test(tc, what_is_no_stack_is_refused);
+    tcase_add_loop_test(tc, what_memory_has_saved_goes_on_in_a_file_and_back, 0, 4);
+    tcase_add_test(tc, a_file_that_cannot_be_is_refused);
     tcase_add_test(tc, a_step_of_rgb_pictures_takes_its_frame_and_little_else);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
