@@ -70,6 +70,11 @@ cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config
     *batch = shape;
     lay_out(replay, batch, &arena);
     batch->arena = arena;
+    if (replay->frames && cm_frame_reader_open(batch->reader, replay->frames) != CM_OK) {
+        cm_arena_destroy(&batch->arena);
+        return CM_ERR_MEMORY;
+    }
+    batch->has_reader = replay->frames != NULL;
     for (int row = 0; row < config->rows; row++)
         batch->key[row] = cm_key_make(config->seed, CM_RNG_SAMPLE, config->first_row + (uint64_t)row);
     *out = batch;
@@ -78,6 +83,7 @@ cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config
 
 void cm_batch_destroy(cm_batch *batch) {
     if (!batch) return;
+    if (batch->has_reader) cm_frame_reader_close(batch->reader);
     cm_arena arena = batch->arena; /* the struct goes with its block */
     cm_arena_destroy(&arena);
 }
@@ -276,25 +282,25 @@ static void gather_legal(const gather *g) {
 }
 
 /* Frames are read into space of its own: several threads may look. */
-static cm_status look_at_frames(gather *g, float *observation) {
+static cm_status look_at_frames(const cm_replay *replay, int32_t slot, float *observation) {
     cm_frame_reader reader;
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
-    cm_status status = CM_OK;
-    cm_frame_reader_lay_out(&reader, &arena, g->replay->frames, 0);
+    cm_frame_reader_lay_out(&reader, &arena, replay->frames, 0);
     CM_TRY(cm_arena_create(&arena, arena.used, "a position of the replay"));
-    cm_frame_reader_lay_out(&reader, &arena, g->replay->frames, 0);
-    cm_frame_reader_forget(&reader);
-    g->reader = &reader, g->status = &status;
-    if (status == CM_OK) gather_observation(g, g->slot, observation);
+    cm_frame_reader_lay_out(&reader, &arena, replay->frames, 0);
+    cm_status status = cm_frame_reader_open(&reader, replay->frames);
+    const gather g = {.replay = replay, .slot = slot, .reader = &reader, .status = &status};
+    if (status == CM_OK) gather_observation(&g, slot, observation);
+    cm_frame_reader_close(&reader);
     cm_arena_destroy(&arena);
     return status;
 }
 
 void cm_replay_look(const cm_replay *replay, int32_t slot, float *observation, uint8_t *legal) {
-    gather g = {.replay = replay, .slot = slot};
+    const gather g = {.replay = replay, .slot = slot};
     if (!replay->frames) {
         gather_observation(&g, slot, observation);
-    } else if (look_at_frames(&g, observation) != CM_OK) {
+    } else if (look_at_frames(replay, slot, observation) != CM_OK) {
         memset(observation, 0, (size_t)replay->config.observation_size * sizeof *observation);
         __atomic_store_n(&replay->frames->has_failed, true, __ATOMIC_RELAXED);
     }

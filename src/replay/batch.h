@@ -73,6 +73,7 @@ typedef struct cm_batch {
     int64_t *drawn;                   /* [table] numbers drawn, -1: free         */
     int32_t table;                    /* a power of two, at least 2 B            */
     struct cm_frame_reader *reader;   /* frames of a file that have been read */
+    bool has_reader;                  /* it is open */
     cm_status status;                 /* of that */
     struct cm_window_scratch *window; /* space for a position that wraps around the ring's end */
 } cm_batch;

@@ -1,4 +1,4 @@
-/* Where frames lie: in memory, or in a file without a name. */
+/* Where frames lie: in memory as they are or packed, or in a file without a name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "core/file.h"
 #include "core/memory.h"
@@ -32,22 +33,23 @@ static cm_status fail_space(const char *folder, double bytes) {
     if (statvfs(folder, &disk) == 0) cm_format_bytes((double)disk.f_bavail * (double)disk.f_frsize, left);
     return cm_fail(
         CM_ERR_IO,
-        "Memory.memory_path: %s: the file of the memory takes %s, %s are free there; name another folder, or "
+        "Memory.memory_path: %s: the file of the memory takes %s, and a tenth of that must be left; %s are free "
+        "there; name another folder, or "
         "lower memory_steps",
         folder, needed, left);
 }
 
-/* Takes the disk now, so that it is not full later on. */
+/* Takes the disk now, so that it is not full later on. A tenth more must be there: checkpoints need some, too, and root
+ * may take what is set aside for others. */
 static cm_status take_disk(int file, const char *folder, off_t bytes) {
     struct statvfs disk;
     int result;
+    if (fstatvfs(file, &disk) != 0 || (double)disk.f_bavail * (double)disk.f_frsize < 1.1 * (double)bytes)
+        return fail_space(folder, (double)bytes);
     do result = fallocate(file, 0, 0, bytes);
     while (cm_is_eintr(result));
-    if (result == 0) return CM_OK;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return fail_space(folder, (double)bytes);
-    const bool is_there = fstatvfs(file, &disk) == 0 && (double)disk.f_bavail * (double)disk.f_frsize >= (double)bytes;
-    if (is_there && ftruncate(file, bytes) == 0) return CM_OK;
-    return fail_space(folder, (double)bytes);
+    if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) result = ftruncate(file, bytes);
+    return result == 0 ? CM_OK : fail_space(folder, (double)bytes);
 }
 
 cm_status cm_frame_file_open(cm_frame_store *s, const char *folder) {
@@ -69,20 +71,34 @@ cm_status cm_frame_file_open(cm_frame_store *s, const char *folder) {
 
 /* ---- frames ---- */
 
-unsigned char *cm_frame_store_space(const cm_frame_store *s, int writer, int32_t frame) {
-    return s->data + (size_t)(s->is_file ? writer : frame) * s->bytes;
+static bool are_staged(const cm_frame_store *s) { return s->is_file || s->is_packed; }
+
+cm_status cm_frame_store_open(cm_frame_store *s) { return s->is_packed ? cm_packed_frames_open(&s->packed) : CM_OK; }
+
+void cm_frame_store_close(cm_frame_store *s) {
+    if (s->file >= 0) close(s->file);
+    if (s->is_packed) cm_packed_frames_close(&s->packed);
 }
 
-cm_status cm_frame_store_write(const cm_frame_store *s, int writer, int32_t frame) {
-    const unsigned char *from = cm_frame_store_space(s, writer, frame);
+unsigned char *cm_frame_store_space(const cm_frame_store *s, int writer, int32_t frame) {
+    return s->data + (size_t)(are_staged(s) ? writer : frame) * s->bytes;
+}
+
+static cm_status write_file(const cm_frame_store *s, int32_t frame, const unsigned char *from) {
     const off_t start = (off_t)frame * (off_t)s->bytes;
-    for (size_t at = 0; s->is_file && at < s->bytes;) {
+    for (size_t at = 0; at < s->bytes;) {
         const ssize_t some = pwrite(s->file, from + at, s->bytes - at, start + (off_t)at);
         if (cm_is_eintr(some)) continue;
         if (some <= 0) return cm_fail(CM_ERR_IO, "the file of the memory: cannot be written: %s", strerror(errno));
         at += (size_t)some;
     }
     return CM_OK;
+}
+
+cm_status cm_frame_store_write(cm_frame_store *s, int writer, int32_t frame) {
+    const unsigned char *from = cm_frame_store_space(s, writer, frame);
+    if (s->is_packed) return cm_packed_frames_write(&s->packed, frame, from);
+    return s->is_file ? write_file(s, frame, from) : CM_OK;
 }
 
 static cm_status read_file(const cm_frame_store *s, int32_t frame, unsigned char *to) {
@@ -102,12 +118,22 @@ static cm_status read_file(const cm_frame_store *s, int32_t frame, unsigned char
 
 void cm_frame_reader_lay_out(cm_frame_reader *r, cm_arena *arena, const cm_frame_store *s, int positions) {
     const int32_t slots = 2 * s->shape.count + positions;
-    *r = (cm_frame_reader){.slots = s->is_file ? slots : 0};
-    if (!s->is_file) return;
+    *r = (cm_frame_reader){.slots = are_staged(s) ? slots : 0};
+    if (!are_staged(s)) return;
+    if (s->is_packed) r->space = cm_arena_alloc(arena, s->packed.bound);
     r->last = cm_arena_alloc(arena, (size_t)slots * sizeof *r->last);
     r->number = cm_arena_alloc(arena, (size_t)slots * sizeof *r->number);
     r->bytes = cm_arena_alloc(arena, (size_t)slots * s->bytes);
 }
+
+cm_status cm_frame_reader_open(cm_frame_reader *r, const cm_frame_store *s) {
+    cm_frame_reader_forget(r);
+    if (s->is_packed) r->decompress = ZSTD_createDCtx();
+    if (r->decompress || !s->is_packed) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY, "replay: no memory to unpack frames");
+}
+
+void cm_frame_reader_close(cm_frame_reader *r) { ZSTD_freeDCtx(r->decompress); }
 
 void cm_frame_reader_forget(cm_frame_reader *r) {
     for (int32_t i = 0; i < r->slots; i++) r->number[i] = -1, r->last[i] = 0;
@@ -125,7 +151,7 @@ static int32_t find_slot(const cm_frame_reader *r, int32_t frame) {
 }
 
 cm_status cm_frame_store_read(const cm_frame_store *s, cm_frame_reader *r, int32_t frame, const unsigned char **out) {
-    if (!s->is_file) {
+    if (!are_staged(s)) {
         *out = s->data + (size_t)frame * s->bytes;
         return CM_OK;
     }
@@ -133,7 +159,9 @@ cm_status cm_frame_store_read(const cm_frame_store *s, cm_frame_reader *r, int32
     r->last[slot] = ++r->now;
     if (r->number[slot] != frame) {
         r->number[slot] = -1;
-        CM_TRY(read_file(s, frame, r->bytes + (size_t)slot * s->bytes));
+        unsigned char *to = r->bytes + (size_t)slot * s->bytes;
+        CM_TRY(s->is_packed ? cm_packed_frames_read(&s->packed, frame, r->decompress, r->space, to)
+                            : read_file(s, frame, to));
         r->number[slot] = frame;
     }
     *out = r->bytes + (size_t)slot * s->bytes;

@@ -16,7 +16,9 @@ void cm_frame_store_lay_out(cm_frame_store *s, cm_arena *arena) {
     const size_t capacity = (size_t)s->capacity, environments = (size_t)s->environments;
     s->bytes = s->shape.size * (s->unit > 0.0f ? 1 : sizeof(float));
     s->file = -1;
-    s->data = cm_arena_alloc(arena, (s->is_file ? environments + 1 : capacity) * s->bytes);
+    s->data = cm_arena_alloc(arena, (s->is_file || s->is_packed ? environments + 1 : capacity) * s->bytes);
+    if (s->is_packed)
+        cm_packed_frames_lay_out(&s->packed, arena, s->capacity, s->bytes, (int64_t)s->environments * s->each);
     s->before = cm_arena_alloc(arena, capacity * sizeof *s->before);
     s->free = cm_arena_alloc(arena, capacity * sizeof *s->free);
     s->spare = cm_arena_alloc(arena, environments * (size_t)s->each * sizeof *s->spare);
@@ -26,6 +28,7 @@ void cm_frame_store_lay_out(cm_frame_store *s, cm_arena *arena) {
 /* The first frames are the first that are taken, so memory is written to only as far as it is needed. */
 void cm_frame_store_reset(cm_frame_store *s) {
     s->free_count = s->capacity;
+    if (s->is_packed) cm_packed_frames_clear(&s->packed);
     s->used = s->promised = 0;
     for (int32_t i = 0; i < s->capacity; i++) s->free[i] = s->capacity - 1 - i;
     for (int e = 0; e < s->environments; e++) s->writer[e] = (cm_frame_writer){-1, -1, s->each, 0};
@@ -33,7 +36,9 @@ void cm_frame_store_reset(cm_frame_store *s) {
 }
 
 bool cm_frame_store_fits(const cm_frame_store *s, int64_t more) {
-    return s->used + s->promised + more + (int64_t)s->environments * s->each <= s->capacity;
+    const int64_t aside = (int64_t)s->environments * s->each;
+    if (s->is_packed && s->packed.free_count < aside * s->packed.most) return false;
+    return s->used + s->promised + more + aside <= s->capacity;
 }
 
 void cm_frame_store_refill(cm_frame_store *s) {
@@ -65,6 +70,7 @@ void cm_frame_store_release(cm_frame_store *s, int32_t last) {
     for (int32_t frame = last; frame >= 0; frame = s->before[frame]) {
         s->free[s->free_count++] = frame;
         s->used--;
+        if (s->is_packed) cm_packed_frames_drop(&s->packed, frame);
     }
 }
 
@@ -111,6 +117,8 @@ bool cm_frame_store_is_first(const cm_frame_store *s, const float *stack) {
 void cm_frame_store_undo(cm_frame_store *s) {
     for (int e = 0; e < s->environments; e++) {
         cm_frame_writer *w = &s->writer[e];
+        for (int32_t i = 0; s->is_packed && i < w->taken; i++)
+            cm_packed_frames_drop(&s->packed, s->spare[(size_t)e * (size_t)s->each + (size_t)i]);
         *w = (cm_frame_writer){w->committed, w->committed, 0, 0};
     }
 }

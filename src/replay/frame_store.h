@@ -13,6 +13,7 @@
 #include "core/arena.h"
 #include "core/frames.h"
 #include "core/status.h"
+#include "replay/packed_frames.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,13 +36,15 @@ typedef struct cm_frame_store {
     int32_t capacity; /* frames */
     int32_t each;     /* set aside for each environment */
     bool is_file;     /* frames lie in a file */
+    bool is_packed;   /* frames are compressed */
     /* content */
-    int file;            /* of capacity frames, -1: it is not open                   */
-    unsigned char *data; /* [capacity, bytes]; of a file [E + 1, bytes], for frames on their way there: those of each
-                          * environment and those that are loaded */
-    int32_t *before;     /* [capacity] the one before it in its chain, -1: none       */
-    int32_t *free;       /* [capacity] of which free_count are: the numbers of unused frames */
-    int32_t *spare;      /* [E, each] set aside                                      */
+    int file; /* of capacity frames, -1: it is not open                   */
+    cm_packed_frames packed;
+    unsigned char *data;     /* [capacity, bytes]; of a file, or packed, [E + 1, bytes], for frames on their way there:
+                              * those of each     environment and those that are loaded */
+    int32_t *before;         /* [capacity] the one before it in its chain, -1: none       */
+    int32_t *free;           /* [capacity] of which free_count are: the numbers of unused frames */
+    int32_t *spare;          /* [E, each] set aside                                      */
     cm_frame_writer *writer; /* [E] */
     int32_t free_count;
     bool has_failed;  /* a position could not be looked at (cm_replay_look): told by the next commit; atomic */
@@ -56,17 +59,26 @@ int32_t cm_frame_store_each(int count, int commit_steps, int segment_steps);
 void cm_frame_store_lay_out(cm_frame_store *store, cm_arena *arena);
 void cm_frame_store_reset(cm_frame_store *store); /* all is free, and so much set aside for each */
 
-/* Frames that have been read from a file, so that the windows of a batch read each once. */
+/* After laying out, and before its memory goes. Errors: CM_ERR_MEMORY. */
+cm_status cm_frame_store_open(cm_frame_store *store) CM_MUST_USE;
+void cm_frame_store_close(cm_frame_store *store);
+
+/* Frames that have been read from a file or unpacked, so that the windows of a batch read each once. */
 typedef struct cm_frame_reader {
     int32_t slots;        /* of the cache                                      */
     uint32_t now;         /* reads so far                                      */
     uint32_t *last;       /* [slots] when it was read; the oldest is overwritten */
     int32_t *number;      /* [slots] -1: none                                  */
     unsigned char *bytes; /* [slots, bytes of a frame] */
+    unsigned char *space; /* of a packed frame */
+    void *decompress;     /* ZSTD_DCtx, owned; NULL where nothing is packed */
 } cm_frame_reader;
 
 /* Takes its arrays from `arena`: space for 2 K frames and `positions` more; nothing where frames lie in memory. */
 void cm_frame_reader_lay_out(cm_frame_reader *reader, cm_arena *arena, const cm_frame_store *store, int positions);
+/* After that. Errors: CM_ERR_MEMORY. */
+cm_status cm_frame_reader_open(cm_frame_reader *reader, const cm_frame_store *store) CM_MUST_USE;
+void cm_frame_reader_close(cm_frame_reader *reader);
 void cm_frame_reader_forget(cm_frame_reader *reader); /* before frames may have changed */
 
 /* The bytes of a frame: valid until 2 K other ones have been read. Errors: CM_ERR_IO. */
@@ -75,7 +87,7 @@ cm_status cm_frame_store_read(const cm_frame_store *store, cm_frame_reader *read
 
 /* Where a frame is to be written, by environment `writer`, or E: by who loads; and writes it. Errors: CM_ERR_IO. */
 unsigned char *cm_frame_store_space(const cm_frame_store *store, int writer, int32_t frame);
-cm_status cm_frame_store_write(const cm_frame_store *store, int writer, int32_t frame) CM_MUST_USE;
+cm_status cm_frame_store_write(cm_frame_store *store, int writer, int32_t frame) CM_MUST_USE;
 
 /* Opens the file. Errors: as cm_replay_open_file. */
 cm_status cm_frame_file_open(cm_frame_store *store, const char *folder) CM_MUST_USE;

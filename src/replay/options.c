@@ -9,8 +9,9 @@ static const char *unless_prioritized(const void *options) {
 }
 
 static const char *unless_file(const void *options) {
-    return ((const cm_replay_options *)options)->memory_store == CM_MEMORY_RAM ? "memory_store is ram: there is no file"
-                                                                               : NULL;
+    return ((const cm_replay_options *)options)->memory_store < CM_MEMORY_FILE
+               ? "memory_store is ram or compressed: there is no file"
+               : NULL;
 }
 
 const cm_option cm_replay_option_rows[] = {
@@ -41,10 +42,12 @@ const cm_option cm_replay_option_rows[] = {
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
     CM_OPTION(
         ENUM, memory_store, "Memory", "ram", 0, 0,
-        "Where observations of the memory lie: ram; file, without a name and gone with the process, which the "
-        "system's page cache keeps in memory as far as there is some; auto: ram, if the whole memory takes at most "
-        "80 % of what there is, or of memory_limit. Changes no result, unless memory_bytes limits the memory.",
-        .choices = "ram|file|auto", .flags = CM_OPTION_RESUME),
+        "Where observations of the memory lie: ram; compressed, in RAM, each by zstd, with a quarter of the space: of "
+        "those that shrink less fewer steps are kept; file, without a name and gone with the process, which the "
+        "system's page cache keeps in memory as far as there is some; auto: the first of these by which the whole "
+        "memory takes at most 80 % of what there is, or of memory_limit. Changes no result, unless memory_bytes, or "
+        "the space of compressed ones, limits the memory.",
+        .choices = "ram|compressed|file|auto", .flags = CM_OPTION_RESUME),
     CM_OPTION(STRING, memory_path, "Memory", "", 0, 0,
               "Folder of that file, on a disk of this machine; empty: the run's.", .flags = CM_OPTION_RESUME,
               .idle = unless_file),

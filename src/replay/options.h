@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-typedef enum cm_memory_store { CM_MEMORY_RAM, CM_MEMORY_FILE, CM_MEMORY_AUTO } cm_memory_store;
+typedef enum cm_memory_store { CM_MEMORY_RAM, CM_MEMORY_COMPRESSED, CM_MEMORY_FILE, CM_MEMORY_AUTO } cm_memory_store;
 
 typedef struct cm_replay_options {
     int num_unroll_steps; /* K */

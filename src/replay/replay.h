@@ -35,9 +35,10 @@ extern "C" {
 
 typedef struct cm_replay cm_replay;
 
-/* A file is read and written through the system's page cache: what is drawn often is read from memory as long as there
- * is some, and none of it counts as this process's. */
-typedef enum cm_replay_place { CM_REPLAY_RAM, CM_REPLAY_FILE } cm_replay_place;
+/* Packed: in memory, each compressed by zstd, in a quarter of the space; where that is too little, as of noise, the
+ * oldest segments leave early. A file is read and written through the system's page cache: what is drawn often is read
+ * from memory as long as there is some, and none of it counts as this process's. */
+typedef enum cm_replay_place { CM_REPLAY_RAM, CM_REPLAY_FILE, CM_REPLAY_PACKED } cm_replay_place;
 
 /* Letters: O observation_size, A actions, P entries of a policy, E environments, S symmetries. */
 typedef struct cm_replay_config {

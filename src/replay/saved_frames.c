@@ -35,8 +35,9 @@ cm_status cm_saved_put_frames(const cm_replay *replay, int32_t slot, int32_t row
     cm_frame_reader_lay_out(&reader, &arena, replay->frames, 1);
     CM_TRY(cm_arena_create(&arena, arena.used, "saving the replay"));
     cm_frame_reader_lay_out(&reader, &arena, replay->frames, 1);
-    cm_frame_reader_forget(&reader);
-    const cm_status status = put_chain(replay, &reader, slot, rows, out);
+    cm_status status = cm_frame_reader_open(&reader, replay->frames);
+    if (status == CM_OK) status = put_chain(replay, &reader, slot, rows, out);
+    cm_frame_reader_close(&reader);
     cm_arena_destroy(&arena);
     return status;
 }

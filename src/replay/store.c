@@ -1,7 +1,6 @@
 /* The replay's block of memory: checks, plan, create, and what can be asked of it. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "replay/policy.h"
 
@@ -101,15 +100,20 @@ static void lay_out_frames(cm_replay *replay, cm_arena *arena, const cm_replay_c
                               .environments = c->environments,
                               .capacity = frames,
                               .each = cm_frame_store_each(count, c->commit_steps, c->segment_steps),
-                              .is_file = c->place == CM_REPLAY_FILE};
+                              .is_file = c->place == CM_REPLAY_FILE,
+                              .is_packed = c->place == CM_REPLAY_PACKED};
     plan->frames = frames;
     cm_frame_store_lay_out(store, arena);
-    const int64_t kept = store->is_file ? c->environments + 1 : frames; /* in memory */
+    const bool are_staged = store->is_file || store->is_packed;
+    const int64_t kept = are_staged ? c->environments + 1 : frames; /* in memory */
     const uint64_t data = cm_align((size_t)kept * store->bytes);
     plan->file_bytes = store->is_file ? (uint64_t)frames * store->bytes : 0;
-    add_row(plan, store->is_file ? "frames on their way" : "frames", store->unit > 0.0f ? "uint8" : "float32", kept,
+    add_row(plan, are_staged ? "frames on their way" : "frames", store->unit > 0.0f ? "uint8" : "float32", kept,
             (int64_t)store->shape.size, data);
-    add_row(plan, "order of frames", "int32", frames, 2, arena->used - start - data);
+    const uint64_t packed = store->is_packed ? cm_align((size_t)store->packed.chunks * store->packed.chunk) : 0;
+    if (packed > 0)
+        add_row(plan, "compressed frames", "uint8", store->packed.chunks, (int64_t)store->packed.chunk, packed);
+    add_row(plan, "order of frames", "int32", frames, 2, arena->used - start - data - packed);
 }
 
 /* Takes everything from `arena` for so many rows and frames: fills replay's pointers and, row by row, the plan. With an
@@ -326,6 +330,10 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
     replay->form = cm_policy_form_of(config->actions, config->numbers);
     replay->legal_bytes = replay->info[FIELD_LEGAL].columns;
     bind_fields(replay);
+    if (replay->frames && cm_frame_store_open(replay->frames) != CM_OK) {
+        cm_replay_destroy(replay);
+        return CM_ERR_MEMORY;
+    }
     if (replay->frames) cm_frame_store_reset(replay->frames);
     if (config->prioritized) {
         for (int32_t i = 0; i < replay->slots; i++) replay->update[i] = -1.0f;
@@ -344,7 +352,7 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
 void cm_replay_destroy(cm_replay *replay) {
     if (!replay) return;
     cm_arena arena = replay->arena; /* the struct goes with its block */
-    if (replay->frames && replay->frames->file >= 0) close(replay->frames->file);
+    if (replay->frames) cm_frame_store_close(replay->frames);
     cm_arena_destroy(&arena);
 }
 

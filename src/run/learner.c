@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,33 +105,54 @@ static cm_status check_plan(const cm_session *s, const cm_replay_config *config)
                    needed, allowed);
 }
 
-/* Whether the memory of all ranks of this machine is more than 80 % of what they may take. Every rank decides by what
- * rank 0 finds. */
-static cm_status is_too_large(const cm_session *s, const cm_replay_config *config, bool *out) {
-    cm_replay_plan plan;
-    char needed[16], most[16], space[96];
+static const cm_replay_place places[] = {CM_REPLAY_RAM, CM_REPLAY_PACKED, CM_REPLAY_FILE}; /* by cm_memory_store */
+static const char *const place_names[] = {"ram", "compressed", "file"};
+enum { PLACES = 3 };
+
+/* What the memory of all ranks of this machine may take: 80 % of what there is, as rank 0 finds it. */
+static cm_status ask_space(const cm_session *s, double *allowed, char text[96]) {
     cm_memory_space there = cm_memory_ask();
     const uint64_t limit = (uint64_t)s->configuration.run.memory_limit;
-    *out = cm_replay_plan_make(config, &plan) == CM_ERR_MEMORY; /* of memory_bytes */
-    CM_TRY(s->comm->broadcast(s->comm, &there.bytes, sizeof there.bytes, 0));
-    const double allowed = 0.8 * (double)(limit > 0 && limit < there.bytes ? limit : there.bytes);
-    if (*out) return CM_OK; /* other limits are told where it is opened */
-    const double bytes = (double)plan.bytes * s->comm->local_size;
-    *out = bytes > allowed;
-    if (!*out || s->comm->rank != 0) return CM_OK;
-    cm_format_bytes(bytes, needed);
+    cm_memory_describe(&there, text, 96);
+    if (limit > 0 && limit < there.bytes) {
+        there.bytes = limit;
+        snprintf(text, 96, "memory_limit");
+    }
+    *allowed = 0.8 * (double)there.bytes;
+    return s->comm->broadcast(s->comm, allowed, sizeof *allowed, 0);
+}
+
+/* The first place by which the memory takes no more than that; a file, where none does. */
+static cm_status find_place(const cm_session *s, cm_replay_config *config) {
+    char needed[PLACES][16], most[16], text[96];
+    double allowed;
+    int chosen = -1;
+    CM_TRY(ask_space(s, &allowed, text));
+    for (int i = 0; i < PLACES; i++) {
+        cm_replay_plan plan = {.bytes = 0};
+        config->place = places[i];
+        const cm_status status = cm_replay_plan_make(config, &plan);
+        const double bytes = (double)plan.bytes * s->comm->local_size;
+        if (status != CM_OK && status != CM_ERR_MEMORY) return cm_fail_in(status, "Memory");
+        if (chosen < 0 && status == CM_OK && bytes <= allowed) chosen = i;
+        cm_format_bytes(bytes, needed[i]);
+    }
+    if (chosen < 0) chosen = PLACES - 1;
+    config->place = places[chosen];
     cm_format_bytes(allowed, most);
-    cm_memory_describe(&there, space, sizeof space);
-    cm_log(CM_INFO, "memory_store auto: file, as the memory takes %s, more than 80 %% of what may be taken, %s (%s)",
-           needed, most, limit > 0 && limit < there.bytes ? "memory_limit" : space);
+    if (s->comm->rank == 0)
+        cm_log(CM_INFO,
+               "memory_store auto: %s; the memory takes %s of ram, %s compressed, %s with a file; it may take %s, 80 "
+               "%% of "
+               "what there is (%s)",
+               place_names[chosen], needed[0], needed[1], needed[2], most, text);
     return CM_OK;
 }
 
 static cm_status choose_place(const cm_session *s, cm_replay_config *config) {
     const int wanted = s->configuration.replay.memory_store;
-    bool is_large = false;
-    if (wanted == CM_MEMORY_AUTO) CM_TRY(is_too_large(s, config, &is_large));
-    config->place = wanted == CM_MEMORY_FILE || is_large ? CM_REPLAY_FILE : CM_REPLAY_RAM;
+    if (wanted == CM_MEMORY_AUTO) return find_place(s, config);
+    config->place = places[wanted];
     return CM_OK;
 }
 

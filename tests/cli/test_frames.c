@@ -41,10 +41,12 @@ START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
     char line[512];
     expect_ok("train --quiet --run file" STACKED CONSISTENT " --set memory_store=file");
     expect_reference("file");
+    expect_ok("train --quiet --run packed" STACKED CONSISTENT " --set memory_store=compressed");
+    expect_reference("packed");
     expect_ok("train --run auto" STACKED CONSISTENT " --set memory_store=auto");
     expect_reference("auto");
     snprintf(line, sizeof line, "train --quiet --run moved" STACKED CONSISTENT "%s",
-             " --set memory_store=file --set memory_path=.");
+             _i ? " --set memory_store=file --set memory_path=." : " --set memory_store=compressed");
     pid_t child = cm_program_start(cm_test_folder, line);
     await_run("moved");
     usleep(300000);
@@ -54,8 +56,9 @@ START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
     expect_reference("moved");
     snprintf(line, sizeof line, "%s/moved", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(line), CM_OK);
-    for (int i = 0; i < 2; i++) {
-        snprintf(line, sizeof line, "%s/%s", cm_test_folder, i ? "auto" : "file");
+    static const char *const others[] = {"auto", "file", "packed"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "%s/%s", cm_test_folder, others[i]);
         ck_assert_int_eq(cm_directory_remove(line), CM_OK);
     }
 }

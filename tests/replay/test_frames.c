@@ -60,7 +60,7 @@ static cm_replay_config config_of(const play *p, int variant, bool once) {
                           .alpha = 0.6,
                           .epsilon = 1e-6,
                           .targets = {.unroll = UNROLL, .td_steps = 4, .discount = 0.97}};
-    if (once && variant & 4) c.place = CM_REPLAY_FILE;
+    if (once && variant & 4) c.place = variant & 16 ? CM_REPLAY_PACKED : CM_REPLAY_FILE;
     if (once && variant & 8) c.frames = variant & 4 ? 1 : K; /* whole stacks, in a file */
     if (variant & 2) {
         c.symmetries = 2;
@@ -412,7 +412,7 @@ START_TEST(what_memory_has_saved_goes_on_in_a_file_and_back) {
         commit(&t); /* priorities that wait are not saved */
         save(t.once, &s);
         cm_replay_destroy(t.once);
-        t.once = open_replay(&p, i % 2 ? _i : _i | 4, true);
+        t.once = open_replay(&p, i % 2 ? _i : _i | 4 | (i & 2) << 3, true);
         ck_assert_msg(load(t.once, &s) == CM_OK, "%s", cm_error_message());
         free_saved(&s);
     }
@@ -441,6 +441,48 @@ START_TEST(a_file_that_cannot_be_is_refused) {
     ck_assert_int_eq(cm_replay_open_file(replay, cm_test_folder), CM_ERR_IO);
     ck_assert_msg(strstr(cm_error_message(), " are free there; name another folder, or lower memory_steps"), "%s",
                   cm_error_message());
+    cm_replay_destroy(replay);
+}
+END_TEST
+
+/* What comes in may be noise, of which no byte is saved: the oldest leave early, and what is drawn is right. */
+START_TEST(compressed_noise_leaves_early_and_none_fails) {
+    enum { NOISE = 4096, TIMES = 900 };
+    const cm_replay_config config = {.observation_size = NOISE,
+                                     .observation_unit = 1.0f,
+                                     .place = CM_REPLAY_PACKED,
+                                     .actions = 1,
+                                     .environments = 1,
+                                     .max_steps = 600,
+                                     .segment_steps = 50,
+                                     .commit_steps = 5,
+                                     .sample_open = true,
+                                     .targets = {.unroll = 1, .td_steps = 1, .discount = 0.9}};
+    const cm_batch_config of_batch = {.rows = ROWS};
+    static float frame[NOISE];
+    const float policy = 1.0f;
+    cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
+    cm_replay_counts counts;
+    cm_replay *replay;
+    cm_batch *b;
+    ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
+    ck_assert_int_eq(cm_batch_create(replay, &of_batch, &b), CM_OK);
+    for (int t = 0; t < TIMES; t++) {
+        for (int i = 0; i < NOISE; i++) frame[i] = (float)cm_rng_below(&rng, 256);
+        frame[0] = (float)(t % 256), frame[1] = (float)(t / 256);
+        const cm_replay_step step = {.observation = frame, .policy = &policy, .reward = (float)t};
+        ck_assert_msg(cm_replay_append(replay, 0, &step) == CM_OK, "%s", cm_error_message());
+        if (t % 5 == 4) ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    }
+    cm_replay_count(replay, &counts);
+    ck_assert_int_lt(counts.positions, 400);
+    ck_assert_int_gt(counts.positions, 100);
+    for (uint64_t update = 0; update < 20; update++) {
+        ck_assert_int_eq(cm_replay_sample(replay, update, 0.4, b), CM_OK);
+        for (int i = 0; i < ROWS; i++)
+            ck_assert(b->observation[i * NOISE] + 256.0f * b->observation[i * NOISE + 1] == b->target_reward[i]);
+    }
+    cm_batch_destroy(b);
     cm_replay_destroy(replay);
 }
 END_TEST
@@ -477,15 +519,16 @@ int main(void) {
     Suite *suite = suite_create("frames");
     TCase *tc = tcase_create("frames");
     tcase_add_checked_fixture(tc, cm_test_folder_make, cm_test_folder_remove);
-    tcase_add_loop_test(tc, batches_equal_those_of_whole_stacks, 0, 16);
-    tcase_add_loop_test(tc, a_loaded_replay_goes_on_with_the_same_stacks, 0, 16);
-    tcase_add_loop_test(tc, ranks_share_the_same_stacks, 0, 16);
+    tcase_add_loop_test(tc, batches_equal_those_of_whole_stacks, 0, 32);
+    tcase_add_loop_test(tc, a_loaded_replay_goes_on_with_the_same_stacks, 0, 32);
+    tcase_add_loop_test(tc, ranks_share_the_same_stacks, 0, 32);
     tcase_add_loop_test(tc, many_short_episodes_leave_early_and_none_fails, 0, 4);
     tcase_add_loop_test(tc, resuming_changes_nothing_where_frames_are_few, 0, 8);
     tcase_add_loop_test(tc, a_smaller_memory_keeps_the_newest_episodes, 0, 4);
     tcase_add_test(tc, what_is_no_stack_is_refused);
     tcase_add_loop_test(tc, what_memory_has_saved_goes_on_in_a_file_and_back, 0, 4);
     tcase_add_test(tc, a_file_that_cannot_be_is_refused);
+    tcase_add_test(tc, compressed_noise_leaves_early_and_none_fails);
     tcase_add_test(tc, a_step_of_rgb_pictures_takes_its_frame_and_little_else);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
