@@ -42,6 +42,8 @@ class Atari:
         self.make, self.rom = ale_py.ALEInterface, rom_of(game)
         self.make.setLoggerMode(ale_py.LoggerMode.Error)
         ale = self.emulator()
+        ale.reset_game()
+        self.start = ale.cloneSystemState()
         actions = ale.getLegalActionSet() if self.is_full else ale.getMinimalActionSet()
         self.codes = [action.value for action in actions]
         self.names = [action.name.lower() for action in actions]
@@ -58,6 +60,14 @@ class Atari:
         ale.loadROM(self.rom)
         return ale
 
+    def restart(self, ale):
+        """As after the first reset of an emulator: what a later one leaves depends, in Demon Attack for one, on what was
+        played before. Its screens are no part of its state: two frames draw over what they showed."""
+        ale.restoreSystemState(self.start)
+        for _ in range(2):
+            ale.act(NOOP)
+        ale.restoreSystemState(self.start)
+
     def describe(self):
         return {
             "shape": [self.size, self.size, self.shape[2]],
@@ -72,35 +82,23 @@ class Atari:
 
 
 class Game:
-    """An emulator that plays one episode after another. `key`: where it stands, while it is played; `asked`: its last
-    request. Threads hold `lock`."""
+    """An emulator that plays one episode after another, one request at a time. `key`: where it stands, while it is
+    played; `asked`: its last request."""
 
     def __init__(self, atari):
-        self.atari, self.ale, self.lock = atari, None, threading.Lock()
-        self.key, self.asked, self.is_free, self.is_ready = None, 0, False, False
-
-    def begin(self):
-        """What all resets have in common, and what takes longest."""
-        if self.ale is None:
-            self.ale = self.atari.emulator()
-        self.ale.reset_game()
-        self.is_ready = True
-
-    def prepare(self):
-        """For whoever plays it next."""
-        with self.lock:
-            if self.is_free and not self.is_ready:
-                self.begin()
+        self.atari, self.ale = atari, None
+        self.key, self.asked = None, 0
 
     def reset(self, seed):
-        if not self.is_ready:
-            self.begin()
-        self.is_ready, self.held = False, NOOP
-        self.chance = random.Random(seed).random
+        if self.ale is None:
+            self.ale = self.atari.emulator()
+            self.ale.reset_game()
+        self.atari.restart(self.ale)
+        self.held, self.chance = NOOP, random.Random(seed).random
         for _ in range(1 + int(NOOPS * self.chance())):
             self.ale.act(NOOP)
             if self.ale.game_over():
-                self.ale.reset_game()
+                self.atari.restart(self.ale)
 
     def show(self, screen):
         if self.atari.is_gray:
@@ -164,8 +162,7 @@ class Task:
 
     def run(self):
         try:
-            with self.game.lock:
-                self.outcome, self.is_over = self.play()
+            self.outcome, self.is_over = self.play()
         except BaseException as error:
             self.error = error
         self.done.release()
@@ -195,7 +192,7 @@ class Games:
     def __init__(self, name):
         self.atari = Atari(name)
         self.live = collections.OrderedDict()  # key -> game in an episode, that of the oldest request first
-        self.free = collections.deque()
+        self.free = []
         self.asked, self.places, self.viewer = 0, {}, None
         self.doing = "reset"
         self.jobs = queue.SimpleQueue()
@@ -223,15 +220,12 @@ class Games:
             oldest = next(iter(self.live.values()))
             if self.asked - oldest.asked > STALE:
                 self.leave(self.live.pop(oldest.key))
-        game = self.free.popleft() if self.free else Game(self.atari)
-        game.is_free = False
-        return game
+        return self.free.pop() if self.free else Game(self.atari)
 
     def leave(self, game):
         """Its episode is over, or it is not needed any more."""
-        game.key, game.is_free = None, True
+        game.key = None
         self.free.append(game)
-        self.jobs.put(game.prepare)
 
     def keep(self, key, game):
         other = self.live.pop(key, None)
