@@ -3,9 +3,15 @@
 
 #include "network/family.h"
 
+/* What it reads: a picture's places each with what is around it. */
+static cm_var stem(cm_builder *b, cm_var observation) {
+    const cm_layer conv = cm_layer_make(b->config->stem, CM_NORM_NONE, CM_ACT_RELU);
+    return b->config->stem > 0 ? cm_layer_conv(b, "representation.stem", observation, 3, 1, &conv) : observation;
+}
+
 static cm_var representation(cm_builder *b, cm_var observation) {
     const cm_network_config *c = b->config;
-    const cm_var x = cm_tape_flatten(b->tape, observation);
+    const cm_var x = cm_tape_flatten(b->tape, stem(b, observation));
     if (c->body == CM_BODY_PLAIN) {
         cm_layer first = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
         cm_layer second = cm_layer_make(c->hidden, CM_NORM_NONE, CM_ACT_NONE);

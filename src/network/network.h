@@ -58,6 +58,7 @@ typedef struct cm_network_config {
     bool downsample;                      /* resnet: observations are pictures, states an 8th or 16th of their size */
     int head_channels, head_hidden;       /* resnet; mlp and resnet */
     bool elu_heads;                       /* mlp and resnet: ELU after the hidden layer of a head, in place of ReLU */
+    int stem;         /* mlp: channels of the convolution in front of the representation of pictures; 0: none */
     int trunk_layers; /* mlp: layers in front of policy and value heads (2; 0: heads on the state) */
     cm_network_body body;
     cm_network_norm norm;

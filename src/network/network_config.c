@@ -20,6 +20,7 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                   .head_channels = o->head_channels,
                                   .head_hidden = o->head_hidden,
                                   .elu_heads = o->head_activation == CM_HEAD_ELU,
+                                  .stem = o->family == CM_FAMILY_MLP && ndim == 3 ? o->stem_channels : 0,
                                   .trunk_layers = o->trunk_layers,
                                   .body = (cm_network_body)o->body,
                                   .norm = (cm_network_norm)o->norm,

@@ -74,6 +74,10 @@ const cm_option cm_network_option_rows[] = {
     CM_OPTION(BOOL, residual_dynamics, SECTION, "false", 0, 0,
               "The next state is the last one plus what the transition gives, and the reward has a trunk of its own.",
               .idle = unless_mlp),
+    CM_OPTION(INT, stem_channels, SECTION, "0", 0, 1024,
+              "Channels of a 3x3 convolution in front of the representation of family mlp, for observations that are "
+              "small pictures. 0: none.",
+              .idle = unless_mlp),
     CM_OPTION(INT, trunk_layers, SECTION, "0", 0, 8, "Layers between the state and the heads of the prediction.",
               .idle = unless_mlp),
     CM_OPTION(

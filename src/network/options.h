@@ -45,6 +45,7 @@ typedef struct cm_network_options {
     int norm;                /* cm_network_norm; mlp */
     int state_norm;          /* cm_state_norm; mlp, resnet */
     bool residual_dynamics;  /* mlp */
+    int stem_channels;       /* channels of the convolution in front of the representation; mlp; 0: none */
     int trunk_layers;        /* mlp: layers between state and heads */
     int action_encoding;     /* cm_encoding (backend/backend.h); mlp, resnet */
     int action_embedding;    /* units or planes, 0: none; mlp, resnet */
