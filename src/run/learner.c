@@ -158,11 +158,11 @@ static cm_status choose_place(const cm_session *s, cm_replay_config *config) {
 
 static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     cm_replay_config config = replay_config(s);
-    CM_TRY(choose_place(s, &config));
     int32_t *elements = NULL, *actions = NULL;
     cm_status status = config.symmetries > 1 ? make_symmetries(&s->env, &elements, &actions) : CM_OK;
     config.symmetry_elements = elements;
     config.symmetry_actions = actions;
+    if (status == CM_OK) status = choose_place(s, &config);
     if (status == CM_OK) status = check_plan(s, &config);
     if (status == CM_OK) {
         status = cm_memory_advise(

@@ -64,14 +64,20 @@ START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
 }
 END_TEST
 
-START_TEST(whole_observations_in_a_file_give_the_same_parameters) {
-    char whole[64], file[64];
-    expect_ok("train --quiet --run whole" SMALL " --config default --set env_name=CartPole-v1");
-    expect_ok("train --quiet --run in-file" SMALL
-              " --config default --set env_name=CartPole-v1 --set memory_store=file");
-    hash_of("whole", whole);
-    hash_of("in-file", file);
-    ck_assert_str_eq(whole, file);
+/* A vector, pictures with symmetries, a game of two with symmetries, and one of chance. */
+START_TEST(whole_observations_have_the_same_parameters_wherever_they_lie) {
+    static const char *const tasks[] = {"CartPole-v1", "catch", "tictactoe", "2048"};
+    static const char *const stores[] = {"ram", "file", "compressed", "auto"};
+    char line[512], want[64], got[64];
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof line,
+                 "train --quiet --run %s-%s" SMALL " --config default --set env_name=%s --set memory_store=%s",
+                 tasks[_i], stores[i], tasks[_i], stores[i]);
+        expect_ok(line);
+        snprintf(line, sizeof line, "%s-%s", tasks[_i], stores[i]);
+        hash_of(line, i == 0 ? want : got);
+        if (i > 0) ck_assert_str_eq(got, want);
+    }
 }
 END_TEST
 
@@ -119,7 +125,7 @@ static Suite *make_suite(void) {
     tcase_add_loop_test(tcase, killed_run_resumes_to_the_same_parameters, 0, 3);
     tcase_add_test(tcase, threads_and_prefetching_change_nothing);
     tcase_add_loop_test(tcase, a_memory_in_a_file_gives_the_same_parameters, 0, 2);
-    tcase_add_test(tcase, whole_observations_in_a_file_give_the_same_parameters);
+    tcase_add_loop_test(tcase, whole_observations_have_the_same_parameters_wherever_they_lie, 0, 4);
     tcase_add_test(tcase, a_file_that_cannot_be_is_one_line);
     tcase_add_test(tcase, ranks_share_what_others_have_saved);
     tcase_add_test(tcase, what_is_trained_on_stacks_is_evaluated_played_and_exported_on_them);

@@ -161,8 +161,8 @@ enum { BROKEN_OFF = 4 };
 /* Wherever it is: most of the time it learns. */
 START_TEST(two_ranks_that_are_broken_off_go_on_to_the_same_bits) {
     static const char *const kinds[BROKEN_OFF] = {"", " --set overlap=on", " --set reanalyse_ratio=0.5",
-                                                  " --set reanalyse=buffer --set target_update_frequency=15 --set "
-                                                  "mixed_value_updates=20 --set mixed_value_steps=200"};
+                                                  (" --set reanalyse=buffer --set target_update_frequency=15 --set "
+                                                   "mixed_value_updates=20 --set mixed_value_steps=200")};
     char rest[256], command[1024];
     if (!cm_program_has_mpi()) return;
     snprintf(rest, sizeof rest, "--env-steps 768 --set updates_per_iteration=40%s", kinds[_i]);
