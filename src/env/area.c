@@ -37,7 +37,7 @@ static void find_sources(int from, int to, int d, span *out) {
     const double scale = (double)from / to, start = d * scale, end = start + scale, least = 1e-3;
     const double width = fmin(scale, from - start);
     const int last = (int)fmin(floor(end), from - 1), first = (int)fmin(ceil(start), last);
-    out->count = 0;
+    *out = (span){.count = 0};
     if (first - start > least) add_source(out, first - 1, (first - start) / width);
     for (int cell = first; cell < last; cell++) add_source(out, cell, 1.0 / width);
     if (end - last > least) add_source(out, last, fmin(fmin(end - last, 1.0), width) / width);
