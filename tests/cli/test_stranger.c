@@ -57,6 +57,8 @@ static const char *const lines[] = {
     "search --run R --positions games.txt",
     "search --case R/case.json",
     "test-cases R --quiet",
+    "report minatar R",
+    "report atari100k R",
     "devices",
     "doctor --help",
     "help R",
@@ -160,9 +162,10 @@ static const char *fill(const char *line, const char *folder) {
 
 /* Whether a line opens what it is given, and so has to say that it does not. */
 static bool needs_environment(const char *line) {
-    static const char *const reads[] = {"plot",       "runs",      "inspect --run", "environments",  "devices",
-                                        "doctor",     "help",      "completion",    "version",       "search --case",
-                                        "test-cases", "--explain", "--init-from",   "--replay-from", "export"};
+    static const char *const reads[] = {"plot",       "runs",        "inspect --run", "environments",
+                                        "devices",    "report",      "doctor",        "help",
+                                        "completion", "version",     "search --case", "test-cases",
+                                        "--explain",  "--init-from", "--replay-from", "export"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (strstr(line, reads[i])) return false;
     return true;
