@@ -198,6 +198,7 @@ START_TEST(the_next_file_comes_after_every_other_whatever_its_name) {
     cm_event_history history;
     cm_tensorboard_close(&board);
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        cm_events_free(&events);
         cm_events_read(folder, &events);
         for (int i = 0; i < events.files; i++) ck_assert_int_eq(unlink(path_of(i)), 0);
         cm_events_free(&events);
