@@ -104,9 +104,6 @@ struct cm_replay {
     int32_t load_slot;     /* ... and its first row                               */
 };
 
-/* Plans of a given memory_bytes depend on it: an older run goes on with as many rows. */
-_Static_assert(sizeof(struct cm_replay) > 27 * CM_ALIGN && sizeof(struct cm_replay) <= 28 * CM_ALIGN, "as it was");
-
 /* Whether frames are stored once, apart from the rows. */
 static inline bool cm_frames_are_apart(const cm_replay_config *config) {
     return config->frames > 1 || config->place != CM_REPLAY_RAM;
