@@ -5,35 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
 #include "env/seeding.h"
+#include "env/vector_internal.h"
 
 enum {
     CHUNK = CM_ENV_TOGETHER,
     OBSERVATION_LIMIT = 8
 }; /* control tasks: instances stepped at once, observed numbers at most */
 
-struct cm_vector_env {
-    cm_env env;
-    int instances;
-    int fields; /* doubles per instance where the rules' states are a structure of arrays, else 0 */
-    uint64_t seed, first_instance;
-    size_t data_bytes;  /* of the arrays from `rules` to `pending`: what a checkpoint holds       */
-    char *rules;        /* [E] states of rules_size bytes, or [fields][E] doubles                 */
-    cm_pcg64 *random;   /* [E]                                                                    */
-    uint64_t *episodes; /* [E] numbered resets so far                                             */
-    int32_t *steps;     /* [E]                                                                    */
-    uint8_t *terminated, *truncated, *pending; /* [E]                                                 */
-    cm_key *key;                               /* [E] of the seeds of its episodes */
-    uint8_t *goes_on;    /* [E] a seed was named for it, whose generator its episodes go on with           */
-    uint8_t *mask;       /* [E, A] legal actions of the present states; NULL where all are always  */
-    const cm_stop *stop; /* borrowed; NULL: never */
-    cm_arena arena;
-};
-
 /* ---- memory ---- */
 
-static void alloc_arrays(cm_vector_env *vector, cm_arena *arena) {
+void cm_vector_env_lay_out(cm_vector_env *vector, cm_arena *arena) {
     size_t n = (size_t)vector->instances;
     vector->rules = (char *)cm_arena_alloc(arena, n * vector->env.spec.rules_size);
     vector->random = (cm_pcg64 *)cm_arena_alloc(arena, n * sizeof *vector->random);
@@ -61,13 +43,13 @@ cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, 
     vector->seed = seed, vector->first_instance = first_instance;
     vector->fields = env->def->step_lanes ? (int)(env->spec.rules_size / sizeof(double)) : 0;
     cm_arena measure = {NULL, SIZE_MAX, 0};
-    alloc_arrays(vector, &measure);
+    cm_vector_env_lay_out(vector, &measure);
     cm_status status = cm_arena_create(&vector->arena, measure.used, env->spec.name);
     if (status != CM_OK) {
         free(vector);
         return status;
     }
-    alloc_arrays(vector, &vector->arena);
+    cm_vector_env_lay_out(vector, &vector->arena);
     for (int i = 0; i < instances; i++) vector->key[i] = cm_key_make(seed, CM_RNG_RESET, first_instance + (uint64_t)i);
     const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
     cm_vector_env_reset(vector, 0, instances, &none);
@@ -93,12 +75,6 @@ static double *field_of(const cm_vector_env *vector, int field) {
     return (double *)(void *)vector->rules + (size_t)field * (size_t)vector->instances;
 }
 
-/* Bytes of the rules' state of an instance that are in use. */
-static size_t used_of(const cm_vector_env *vector, int i) {
-    const cm_env *env = &vector->env;
-    return env->def->used ? env->def->used(&env->params, vector->steps[i]) : env->spec.rules_size;
-}
-
 /* The rules' state of an instance: where it is, or gathered into `scratch`. */
 static const void *rules_at(const cm_vector_env *vector, int i, double scratch[CM_ENV_FIELDS]) {
     if (vector->fields == 0) return vector->rules + (size_t)i * vector->env.spec.rules_size;
@@ -109,7 +85,7 @@ static const void *rules_at(const cm_vector_env *vector, int i, double scratch[C
 /* Of an instance whose steps are known. */
 static void put_rules(cm_vector_env *vector, int i, const void *rules) {
     if (vector->fields == 0) {
-        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, rules, used_of(vector, i));
+        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, rules, cm_vector_env_used(vector, i));
         return;
     }
     for (int f = 0; f < vector->fields; f++) field_of(vector, f)[i] = ((const double *)rules)[f];
@@ -127,6 +103,11 @@ static void refresh_mask(cm_vector_env *vector, int i, const void *rules) {
     }
 }
 
+void cm_vector_env_refresh_masks(cm_vector_env *vector) {
+    double scratch[CM_ENV_FIELDS];
+    for (int i = 0; i < vector->instances; i++) refresh_mask(vector, i, rules_at(vector, i, scratch));
+}
+
 void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
     double scratch[CM_ENV_FIELDS];
     cm_env_common common;
@@ -135,7 +116,7 @@ void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
     common.terminated = vector->terminated[instance], common.truncated = vector->truncated[instance];
     common.pending = vector->pending[instance];
     memcpy(state, &common, sizeof common);
-    memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), used_of(vector, instance));
+    memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), cm_vector_env_used(vector, instance));
 }
 
 int cm_vector_env_steps(const cm_vector_env *vector, int instance) { return vector->steps[instance]; }
@@ -500,119 +481,5 @@ cm_status cm_vector_env_step_next(cm_vector_env *vector, int first, int count, c
     CM_TRY(check_next(vector, first, count, actions, values));
     for (int at = first; at < first + count; at += CHUNK)
         CM_TRY(next_chunk(vector, at, first + count - at < CHUNK ? first + count - at : CHUNK, actions, values, rows));
-    return CM_OK;
-}
-
-/* ---- checkpoints ---- */
-
-/* Options that rows have got since are compared as keys of the run, so older checkpoints still fit. */
-enum { SAVED_OPTIONS = 14 };
-
-typedef struct saved_header {
-    char magic[8];
-    char name[32];
-    uint64_t seed, first_instance, instances, data_bytes;
-    double options[SAVED_OPTIONS];
-} saved_header;
-
-static saved_header header_of(const cm_vector_env *vector) {
-    saved_header header;
-    memset(&header, 0, sizeof header);
-    memcpy(header.magic, "cm-env-1", sizeof header.magic);
-    memcpy(header.name, vector->env.spec.name, sizeof header.name);
-    header.seed = vector->seed, header.first_instance = vector->first_instance;
-    header.instances = (uint64_t)vector->instances, header.data_bytes = vector->data_bytes;
-    for (int i = 0; i < SAVED_OPTIONS; i++) header.options[i] = cm_env_params_get(&vector->env.params, i);
-    return header;
-}
-
-size_t cm_vector_env_bytes(const cm_vector_env *vector) { return sizeof(saved_header) + vector->data_bytes; }
-
-size_t cm_vector_env_bytes_of(const cm_env *env, int instances) {
-    cm_vector_env vector = {.env = *env, .instances = instances};
-    cm_arena measure = {NULL, SIZE_MAX, 0};
-    alloc_arrays(&vector, &measure);
-    return cm_vector_env_bytes(&vector);
-}
-
-/* The arrays after the states. */
-static size_t rest_bytes(const cm_vector_env *vector) {
-    return vector->data_bytes - (size_t)((const unsigned char *)vector->random - vector->arena.base);
-}
-
-/* The arrays as they are; where states are in use in part, the others first and then of each state what is. */
-size_t cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
-    const saved_header header = header_of(vector);
-    char *to = (char *)bytes + sizeof header;
-    memcpy(bytes, &header, sizeof header);
-    if (!vector->env.def->used) {
-        memcpy(to, vector->arena.base, vector->data_bytes);
-        return sizeof header + vector->data_bytes;
-    }
-    memcpy(to, vector->random, rest_bytes(vector));
-    to += rest_bytes(vector);
-    for (int i = 0; i < vector->instances; i++) {
-        memcpy(to, vector->rules + (size_t)i * vector->env.spec.rules_size, used_of(vector, i));
-        to += used_of(vector, i);
-    }
-    return (size_t)(to - (char *)bytes);
-}
-
-/* No function of the row has seen them yet. */
-static cm_status check_states(const cm_vector_env *vector) {
-    cm_status status = CM_OK;
-    char *state;
-    CM_TRY(cm_alloc(&state, vector->env.spec.state_size, 1, "a state"));
-    for (int i = 0; i < vector->instances && status == CM_OK; i++) {
-        cm_vector_env_get(vector, i, state);
-        status = cm_env_check_state(&vector->env, state);
-        if (status == CM_OK) status = cm_env_check_int("its mark of a pending outcome", vector->pending[i], 0, 0);
-        if (status != CM_OK) status = cm_fail_in(status, "%s: environment %d", vector->env.spec.name, i);
-    }
-    free(state);
-    return status;
-}
-
-static cm_status fail_size(const cm_vector_env *vector, size_t size, size_t expected) {
-    return cm_fail(
-        CM_ERR_INPUT,
-        "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or of cumind",
-        vector->env.spec.name, size, expected);
-}
-
-/* What save has written after the header of a vector whose states are in use in part. */
-static cm_status load_used(cm_vector_env *vector, const char *bytes, size_t size) {
-    const size_t rest = rest_bytes(vector);
-    if (size < rest) return fail_size(vector, size, rest);
-    memcpy(vector->random, bytes, rest);
-    size_t at = rest;
-    for (int i = 0; i < vector->instances; i++) {
-        CM_TRY(cm_env_check_int("the steps of an environment", vector->steps[i], 0, vector->env.spec.max_steps));
-        const size_t used = used_of(vector, i);
-        if (used > size - at) return fail_size(vector, size, at + used);
-        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, bytes + at, used);
-        at += used;
-    }
-    return at == size ? CM_OK : fail_size(vector, size, at);
-}
-
-cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
-    const saved_header mine = header_of(vector);
-    const bool in_part = vector->env.def->used != NULL;
-    if (in_part ? size < sizeof mine : size != cm_vector_env_bytes(vector))
-        return fail_size(vector, size, cm_vector_env_bytes(vector));
-    if (memcmp(bytes, &mine, sizeof mine) != 0) {
-        return cm_fail(CM_ERR_INPUT, "%s: the saved environments are of another name, seed, number or option",
-                       mine.name);
-    }
-    const char *arrays = (const char *)bytes + sizeof mine;
-    if (in_part) {
-        CM_TRY(load_used(vector, arrays, size - sizeof mine));
-    } else {
-        memcpy(vector->arena.base, arrays, vector->data_bytes);
-    }
-    CM_TRY(check_states(vector));
-    double scratch[CM_ENV_FIELDS];
-    for (int i = 0; i < vector->instances; i++) refresh_mask(vector, i, rules_at(vector, i, scratch));
     return CM_OK;
 }
