@@ -5,9 +5,10 @@
 #include "runs.h"
 
 /* The memory goes around, and episodes are longer than its segments. */
-#define STACKED    SMALL " --config default --set env_name=CartPole-v1 --set frame_stack=4 --set memory_steps=600"
-#define RANKS      " --num-devices 2 --oversubscribe --env-steps 512 --set evaluation_interval=0"
-#define CONSISTENT " --set consistency_weight=1 --set prioritized=true"
+#define STACKED SMALL " --config default --set env_name=CartPole-v1 --set frame_stack=4 --set memory_steps=600"
+#define CONSISTENT                                                                                                     \
+    " --set consistency_weight=1 --set prioritized=true --set consistency_hidden=32 --set consistency_output=16"       \
+    " --set consistency_predictor=8"
 
 static void begin_all(void) {
     cm_test_folder_make();
@@ -16,12 +17,12 @@ static void begin_all(void) {
 }
 
 START_TEST(killed_run_resumes_to_the_same_parameters) {
-    char dir[32], line[512];
+    char dir[32], line[600];
     snprintf(dir, sizeof dir, "killed-%d", _i);
     snprintf(line, sizeof line, "train --quiet --run %s" STACKED CONSISTENT, dir);
     pid_t child = cm_program_start(cm_test_folder, line);
     await_run(dir);
-    usleep(60000 + 150000 * (unsigned)_i);
+    usleep(20000 + 40000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
     snprintf(line, sizeof line, "train --quiet --resume %s", dir);
@@ -38,7 +39,7 @@ END_TEST
 
 /* Where observations lie changes no result, whenever it changes. */
 START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
-    char line[512];
+    char line[600];
     expect_ok("train --quiet --run file" STACKED CONSISTENT " --set memory_store=file");
     expect_reference("file");
     expect_ok("train --quiet --run packed" STACKED CONSISTENT " --set memory_store=compressed");
@@ -49,7 +50,7 @@ START_TEST(a_memory_in_a_file_gives_the_same_parameters) {
              _i ? " --set memory_store=file --set memory_path=." : " --set memory_store=compressed");
     pid_t child = cm_program_start(cm_test_folder, line);
     await_run("moved");
-    usleep(300000);
+    usleep(60000);
     kill(child, SIGKILL);
     cm_program_wait(child);
     expect_ok(_i ? "train --quiet --resume moved --set memory_store=ram" : "train --quiet --resume moved");

@@ -32,15 +32,17 @@ enum {
     WHOLE = VARIANTS,
     QUARTERS,
     ALL,
-    SETTINGS = 4
+    SETTINGS = 6
 };
 static const char *const variants[ALL][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
     [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
     [AUGMENTED] = {"env_name=catch", "augmentation_shift=2", "augmentation_intensity=0.05", "td_steps=5"},
-    [EMBEDDED] = {"env_name=catch", "family=resnet", "action_embedding=6", "updates_per_iteration=1"},
-    [EMBEDDED_NUMBERS] = {"env_name=glide4", "num_sampled_actions=5", "action_embedding=6", "td_steps=5"},
+    [EMBEDDED] = {"env_name=catch", "family=resnet", "action_embedding=6", "updates_per_iteration=1", "conv_channels=8",
+                  "batch_size=32"},
+    [EMBEDDED_NUMBERS] = {"env_name=glide4", "num_sampled_actions=5", "action_embedding=6", "td_steps=5",
+                          "updates_per_iteration=1"},
     [BUFFER] = {"env_name=tictactoe", "reanalyse=buffer", "target_update_frequency=7", "td_interval=300"},
     [MIXED] = {"env_name=tictactoe", "mixed_value_updates=3", "mixed_value_steps=100", "td_steps=3"},
     [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
@@ -49,22 +51,14 @@ static const char *const variants[ALL][SETTINGS] = {
 
 /* A run of that name that trains, or goes on; two settings besides. */
 static void train(int variant, const char *name, bool resume, const char *const more[2], cm_run_result *result) {
-    const char *const settings[] = {variants[variant][0],
-                                    variants[variant][1],
-                                    variants[variant][2],
-                                    variants[variant][3],
-                                    "num_unroll_steps=4",
-                                    "schedule=constant",
-                                    "hidden_dim=16",
-                                    "num_simulations=4",
-                                    "min_memory_steps=512",
-                                    "evaluation_interval=0",
-                                    "final_evaluation_episodes=0",
-                                    "reward_support_size=1",
-                                    "reanalyse_ratio=0.25",
-                                    more[0],
-                                    more[1]};
-    train_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
+    const char *settings[SETTINGS + 11] = {
+        "num_unroll_steps=4",   "schedule=constant",     "hidden_dim=16",
+        "num_simulations=4",    "min_memory_steps=512",  "evaluation_interval=0",
+        "reanalyse_ratio=0.25", "reward_support_size=1", "final_evaluation_episodes=0"};
+    int count = 9;
+    for (int i = 0; i < SETTINGS && variants[variant][i]; i++) settings[count++] = variants[variant][i];
+    for (int i = 0; i < 2; i++) settings[count++] = more[i];
+    train_run(name, resume, settings, count, NULL, result);
 }
 
 START_TEST(threads_and_a_break_change_no_bit) {
