@@ -51,11 +51,18 @@ static const char *const variants[ALL][SETTINGS] = {
 
 /* A run of that name that trains, or goes on; two settings besides. */
 static void train(int variant, const char *name, bool resume, const char *const more[2], cm_run_result *result) {
-    const char *settings[SETTINGS + 11] = {
-        "num_unroll_steps=4",   "schedule=constant",     "hidden_dim=16",
-        "num_simulations=4",    "min_memory_steps=512",  "evaluation_interval=0",
-        "reanalyse_ratio=0.25", "reward_support_size=1", "final_evaluation_episodes=0"};
-    int count = 9;
+    const char *settings[SETTINGS + 13] = {"num_unroll_steps=4",
+                                           "schedule=constant",
+                                           "hidden_dim=16",
+                                           "num_simulations=4",
+                                           "min_memory_steps=512",
+                                           "evaluation_interval=0",
+                                           "reanalyse_ratio=0.25",
+                                           "replay_ratio=8",
+                                           "chunk_rows=16",
+                                           "reward_support_size=1",
+                                           "final_evaluation_episodes=0"};
+    int count = 11;
     for (int i = 0; i < SETTINGS && variants[variant][i]; i++) settings[count++] = variants[variant][i];
     for (int i = 0; i < 2; i++) settings[count++] = more[i];
     train_run(name, resume, settings, count, NULL, result);
