@@ -17,7 +17,10 @@ static int lanes(int n, int i) { return n - i < VL ? n - i : VL; }
 static void rows(float *out, const float *x, int stride, int row_count, int columns) {
     int pairs = (columns + 1) / 2;
     for (int r = 0; r < row_count; r++, x += stride, out += pairs) {
-        for (int i = 0; i < columns; i += VL) {
+        int i = 0;
+        for (; i + VL <= columns; i += VL)
+            _mm256_storeu_si256((__m256i *)(void *)(out + i / 2), (__m256i)_mm512_cvtneps_pbh(vf_load(x + i)));
+        if (i < columns) {
             int n = lanes(columns, i);
             __m256bh v = _mm512_cvtneps_pbh(vf_load_n(x + i, n));
             _mm256_mask_storeu_epi32(out + i / 2, (__mmask8)vf_mask((n + 1) / 2), (__m256i)v);
