@@ -107,20 +107,20 @@ class Game:
             self.ale.getScreenRGB(screen)
 
     def choose(self, code):
-        """The action of the next frame."""
-        if not self.atari.sticky or self.chance() >= self.atari.sticky:
+        """The action of the next frame, where actions are sticky."""
+        if self.chance() >= self.atari.sticky:
             self.held = code
         return self.held
 
     def decide(self, action, screens):
         """(reward, whether the game is over, how many of the screens show something now)"""
         code, reward = self.atari.codes[action], 0
-        ale = self.ale
+        act, game_over, is_sticky = self.ale.act, self.ale.game_over, self.atari.sticky > 0.0
         for left in range(HOLD - 1, -1, -1):
-            reward += ale.act(self.choose(code))
+            reward += act(self.choose(code) if is_sticky else code)
             if left < 2 and screens is not None:
                 self.show(screens[1 - left])
-            if ale.game_over():
+            if game_over():
                 return reward, True, 2 if left == 0 else 0
         return reward, False, 2
 
@@ -168,6 +168,16 @@ class Task:
         self.done.release()
 
 
+def play_all(tasks):
+    """Takes tasks out of a deque, of which other threads do the same, until there are none."""
+    while True:
+        try:
+            task = tasks.popleft()
+        except IndexError:
+            return
+        task.run()
+
+
 class GameViewer:
     """A game that only draws: one that stands where an episode does is known by its seed and actions."""
 
@@ -187,7 +197,7 @@ class GameViewer:
 
 
 class Games:
-    """All games of this process, and the threads that play them: as many as there are processors."""
+    """All games of this process, and the threads that play them, this one included: as many as there are processors."""
 
     def __init__(self, name):
         self.atari = Atari(name)
@@ -195,16 +205,24 @@ class Games:
         self.free = []
         self.asked, self.places, self.viewer = 0, {}, None
         self.doing = "reset"
-        self.jobs = queue.SimpleQueue()
-        for _ in range(len(os.sched_getaffinity(0))):
-            threading.Thread(target=self.work, daemon=True).start()
+        self.messages = queue.SimpleQueue()  # deques of tasks, one for each thread that helps
+        self.helpers = len(os.sched_getaffinity(0)) - 1
+        for _ in range(self.helpers):
+            threading.Thread(target=self.help, daemon=True).start()
 
     def describe(self):
         return self.atari.describe()
 
-    def work(self):
+    def help(self):
         while True:
-            self.jobs.get()()
+            play_all(self.messages.get())
+
+    def play(self, tasks):
+        """The tasks of a message. Threads are woken once for all of them; some may still be under way at the end."""
+        waiting = collections.deque(tasks)
+        for _ in range(min(self.helpers, len(tasks) - 1)):
+            self.messages.put(waiting)
+        play_all(waiting)
 
     def place(self, k):
         """Where the answer to request k of a message goes: (all bytes, the two screens)."""
@@ -235,7 +253,7 @@ class Games:
         self.live[key] = game
 
     def begin(self, k, request):
-        """The task of request k of a message, which some thread does from now on; None: its episode is not alive."""
+        """The task of request k of a message; None: its episode is not alive."""
         what, key, _, seed, data = request
         self.asked += 1
         game = self.live.pop(key, None)
@@ -245,9 +263,7 @@ class Games:
             self.leave(game)
         if what != STEP:
             game = self.acquire()
-        task = Task(what, game, seed, array.array("i", data), self.place(k))
-        self.jobs.put(task.run)
-        return task
+        return Task(what, game, seed, array.array("i", data), self.place(k))
 
     def finish(self, task, following):
         """(status, payload) of a task that is done."""
@@ -283,6 +299,7 @@ def answer_games(connection, games):
         if not message:
             return  # cumind has ended
         tasks = [games.begin(k, request) if request[0] < SHOW else None for k, request in enumerate(message)]
+        games.play([task for task in tasks if task])
         for k, request in enumerate(message):
             status, payload = answer_safely(games, lambda: games.answer(tasks[k], request))
             answers.add(status, payload, k == len(message) - 1)

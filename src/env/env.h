@@ -252,6 +252,9 @@ typedef struct cm_env_def {
     /* Draws a state into an empty scene of CM_ENV_DRAWN x CM_ENV_DRAWN units, which it may make higher or lower. What
      * it leaves empty is drawn by others (env/draw.h). NULL: all is. */
     void (*draw)(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene);
+    /* Of a row with an observation_unit whose states hold the bytes that its observation is the unit times of:
+     * [observation_size], within `rules`. Stacks of frames read them in place of `observe`. NULL: there are none. */
+    const uint8_t *(*observation_bytes)(const cm_env_params *params, const void *rules);
 } cm_env_def;
 enum { CM_ENV_DRAWN = 320 };
 

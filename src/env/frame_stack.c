@@ -27,14 +27,24 @@ static cm_frames_shape shape_of(const cm_env_frames *f) {
     return (cm_frames_shape){f->count, (size_t)f->size, (size_t)f->channels};
 }
 
+/* The bytes of the frame that the row shows now; NULL: it has numbers only. */
+static const uint8_t *newest_bytes(const cm_env_params *p, const void *rules) {
+    const cm_env_frames *f = &p->frames;
+    if (f->unit > 0.0f && f->row->observation_bytes) return f->row->observation_bytes(p, own_of(p, rules));
+    return NULL;
+}
+
 /* Keeps the frame that the row shows now as number `k` of those before. A number that no byte stands for is told where
  * the observation is used. */
 static void keep(const cm_env_params *p, void *rules, int k) {
     const cm_env_frames *f = &p->frames;
+    const uint8_t *newest = newest_bytes(p, rules);
     float *numbers = space_of(p, rules);
     unsigned char *to = (unsigned char *)rules + (size_t)k * frame_bytes(f);
-    f->row->observe(p, own(p, rules), numbers);
-    if (f->unit > 0.0f) {
+    if (!newest) f->row->observe(p, own(p, rules), numbers);
+    if (newest) {
+        memcpy(to, newest, frame_bytes(f));
+    } else if (f->unit > 0.0f) {
         for (int i = 0; i < f->size; i++) to[i] = (unsigned char)cm_unit_byte(numbers[i], f->unit);
     } else {
         memcpy(to, numbers, frame_bytes(f));
@@ -90,21 +100,29 @@ static void step_together(const cm_env_params *p, void *rules, int count, const 
     p->frames.row->step_together(p, own(p, rules), count, action, value, out);
 }
 
+/* The newest frame of a stack whose row has numbers only. */
+static void observe_newest(const cm_env_params *p, const void *rules, float *observation) {
+    const cm_env_frames *f = &p->frames;
+    const cm_frames_shape shape = shape_of(f);
+    float *newest = observation + (size_t)(f->count - 1) * (size_t)f->size;
+    f->row->observe(p, own_of(p, rules), newest);
+    cm_frames_place(&shape, newest, f->count - 1, observation);
+}
+
 static void observe(const cm_env_params *p, const void *rules, float *observation) {
     const cm_env_frames *f = &p->frames;
     const cm_frames_shape shape = shape_of(f);
     const int before = f->count - 1;
-    const uint8_t *bytes[CM_FRAMES_MOST];
+    const uint8_t *bytes[CM_FRAMES_MOST], *newest = newest_bytes(p, rules);
     const float *floats[CM_FRAMES_MOST];
-    float *newest = observation + (size_t)before * (size_t)f->size;
-    f->row->observe(p, own_of(p, rules), newest);
-    cm_frames_place(&shape, newest, before, observation);
+    if (!newest) observe_newest(p, rules, observation);
     for (int k = 0; k < before; k++) {
         bytes[k] = (const uint8_t *)rules + (size_t)k * frame_bytes(f);
         floats[k] = (const float *)(const void *)bytes[k];
     }
+    bytes[before] = newest;
     if (f->unit > 0.0f) {
-        cm_frames_stack_bytes(&shape, bytes, f->unit, 0, before, observation);
+        cm_frames_stack_bytes(&shape, bytes, f->unit, 0, newest ? f->count : before, observation);
     } else {
         cm_frames_stack(&shape, floats, 0, before, observation);
     }
@@ -165,6 +183,7 @@ static cm_env_def around(const cm_env_def *row) {
     def.draw = row->draw ? draw : NULL;
     def.solver = NULL;
     def.outcome_between = NULL;
+    def.observation_bytes = NULL;
     return def;
 }
 

@@ -100,6 +100,11 @@ static void observe(const cm_env_params *params, const void *rules, float *obser
     }
 }
 
+static const uint8_t *observation_bytes(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return cm_python_observation((const cm_python_state *)rules);
+}
+
 static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
     const cm_python_env *e = cm_python_env_of(params);
     const bool has_failed = ((const cm_python_state *)rules)->failed != 0; /* the next step says so */
@@ -211,6 +216,7 @@ void cm_python_row_make(cm_python_env *e) {
     } else {
         e->def.step = step;
     }
+    if (e->said.spec.observation_unit > 0.0f) e->def.observation_bytes = observation_bytes;
     if (e->said.has_mask) e->def.legal = legal;
     if (e->said.spec.players == 2) e->def.to_play = to_play;
     if (e->said.action_names) e->def.action_name = action_name;

@@ -63,6 +63,19 @@ static cm_status check_unit(const trial *t) {
     return CM_OK;
 }
 
+/* What stacks of frames read in place of the observation. */
+static cm_status check_bytes(const trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    if (!(spec->observation_unit > 0.0f && t->env->def->observation_bytes)) return CM_OK;
+    const uint8_t *bytes = t->env->def->observation_bytes(&t->env->params, cm_env_rules_of(t->state));
+    for (int i = 0; i < spec->observation_size; i++) {
+        if (bytes[i] == cm_unit_byte(t->observation[i], spec->observation_unit)) continue;
+        return cm_fail(CM_ERR_INPUT, "%s: its observation_bytes have %d as number %d, its observe %g (step %d)",
+                       spec->name, bytes[i], i, (double)t->observation[i], t->step);
+    }
+    return CM_OK;
+}
+
 static cm_status check_observation(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
     for (int i = 0; i < spec->observation_size; i++) t->observation[i] = NAN;
@@ -75,7 +88,8 @@ static cm_status check_observation(trial *t) {
         if (!isfinite(t->observation[i]))
             return cm_fail(CM_ERR_INPUT, "%s: its observe leaves number %d of %d out, or sets it to %g (step %d)",
                            spec->name, i, spec->observation_size, (double)t->observation[i], t->step);
-    return check_unit(t);
+    CM_TRY(check_unit(t));
+    return check_bytes(t);
 }
 
 /* Where functions are left out that board.h has instead, cells are stones. */

@@ -81,7 +81,8 @@ typedef enum fault {
     MANY_LANES,
     NEGATIVE_PLIES,
     NEGATIVE_UNIT,
-    ODD_UNIT
+    ODD_UNIT,
+    OTHER_BYTES
 } fault;
 
 typedef struct walk {
@@ -105,7 +106,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->max_steps = now == NO_LIMIT || now == LATE_END ? 0 : 50;
     if (now == LATE_END || now == HIDDEN_END) spec->max_plies = 30;
     if (now == NEGATIVE_PLIES) spec->max_plies = -1;
-    spec->observation_unit = now == NEGATIVE_UNIT ? -1.0f : now == ODD_UNIT ? 0.25f : 0.0f;
+    spec->observation_unit = now == NEGATIVE_UNIT ? -1.0f : now == ODD_UNIT ? 0.25f : now == OTHER_BYTES;
     spec->cells = now == MANY_CELLS ? 65537 : NUMBERS;
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
     spec->chance_outcomes = now >= FAR_OUTCOME && now <= LONG_CHANCE ? 2 : 0;
@@ -148,8 +149,13 @@ static void observe(const cm_env_params *params, const void *rules, float *obser
     (void)params;
     const walk *w = rules;
     for (int i = 0; i < (now == SHORT_OBSERVATION ? 2 : now == LONG_OBSERVATION ? 4 : NUMBERS); i++)
-        observation[i] = (float)((i - 1) * w->cell);
+        observation[i] = now == OTHER_BYTES ? 0.0f : (float)((i - 1) * w->cell);
     if (now == NAN_OBSERVATION && w->steps >= LATE) observation[1] = NAN;
+}
+
+static const uint8_t *observation_bytes(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return (const uint8_t *)&((const walk *)rules)->steps;
 }
 
 static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
@@ -245,6 +251,7 @@ static cm_status try_with(fault what) {
     if (what == HALF_CHANCE) row.afterstate = afterstate;
     if (what >= SOUND_CHANCE && what <= LONG_CHANCE)
         row.afterstate = afterstate, row.chance = chance, row.chance_weights = chance_weights;
+    if (what == OTHER_BYTES) row.observation_bytes = observation_bytes;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
     if (what == MANY_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
     if (what == PLAYER_2 || what == BOARD_3 || what == PIECES) row.to_play = to_play;
@@ -348,7 +355,8 @@ START_TEST(every_fault_is_named_with_its_function) {
         {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"},
         {NEGATIVE_UNIT, "walk: its describe sets observation_unit to -1; must be above 0, or 0 for none"},
         {ODD_UNIT, "walk: its observe sets number 0 to -1 (step 2), which is not k times its observation_unit of "
-                   "0.25, k of 0..255"}};
+                   "0.25, k of 0..255"},
+        {OTHER_BYTES, "walk: its observation_bytes have 1 as number 0, its observe 0 (step 2)"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         must_msg(try_with(cases[i].what) == CM_ERR_INPUT, "taken: %s", cases[i].says);
         must_msg(strcmp(cm_error_message(), cases[i].says) == 0, "%s", cm_error_message());
