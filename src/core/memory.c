@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -146,12 +147,28 @@ void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_space
     if (file) fclose(file);
 }
 
+/* The number that a variable of the environment holds; 0: none. */
+static uint64_t number_of(const char *name) {
+    const char *text = getenv(name);
+    char *end;
+    if (!text || *text < '0' || *text > '9') return 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    return *end == '\0' && number < UINT32_MAX ? (uint64_t)number : 0;
+}
+
+void cm_memory_ask_slurm(uint64_t resident, cm_memory_space *space) {
+    const uint64_t mib = 1 << 20, node = number_of("SLURM_MEM_PER_NODE"), cpu = number_of("SLURM_MEM_PER_CPU");
+    const uint64_t most = (node > 0 ? node : cpu * number_of("SLURM_CPUS_ON_NODE")) * mib;
+    if (most > 0) lower(space, resident < most ? most - resident : 0, most, "SLURM");
+}
+
 cm_memory_space cm_memory_ask(void) {
     cm_memory_space space = {UINT64_MAX, 0, "the machine"};
     uint64_t mapped, data, resident;
     ask_machine(&space);
     cm_memory_ask_groups("/proc/self/cgroup", "/sys/fs/cgroup", &space);
     ask_process(&mapped, &data, &resident);
+    cm_memory_ask_slurm(resident, &space);
     const uint64_t held = __atomic_load_n(&taken, __ATOMIC_RELAXED), promised = held > resident ? held - resident : 0;
     if (space.bytes != UINT64_MAX) space.bytes = space.bytes > promised ? space.bytes - promised : 0;
     ask_limit(RLIMIT_AS, mapped, "ulimit -v", &space);

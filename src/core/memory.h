@@ -12,12 +12,13 @@ extern "C" {
 void cm_format_bytes(double bytes, char out[16]);
 
 /* How much memory there still is for this process: the least of what the machine has available (free swap included),
- * what the control groups that it is in allow (v1 and v2, each of those that hold it), and what `ulimit -v` and -d do.
+ * what the control groups that it is in allow (v1 and v2, each of those that hold it), what the job of SLURM's may take
+ * on a node less what this process has, and what `ulimit -v` and -d allow.
  * Blocks that were taken (below) and not yet written to count as used. */
 typedef struct cm_memory_space {
     uint64_t bytes; /* UINT64_MAX if the system does not say */
     uint64_t limit; /* all that whoever has the least to give would allow; 0: that is the machine */
-    const char *by; /* "the machine", "a control group", "ulimit -v", "ulimit -d" */
+    const char *by; /* "the machine", "a control group", "SLURM", "ulimit -v", "ulimit -d" */
 } cm_memory_space;
 cm_memory_space cm_memory_ask(void);
 uint64_t cm_memory_available(void); /* its bytes */
@@ -27,6 +28,10 @@ void cm_memory_describe(const cm_memory_space *space, char *out, size_t size);
 /* What control groups leave, from the list of them that a process has (/proc/self/cgroup) and where they are mounted
  * (/sys/fs/cgroup). Lowers *space. */
 void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_space *space);
+
+/* What SLURM leaves to a process that has `resident` bytes: SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times
+ * SLURM_CPUS_ON_NODE, all in MiB; 0, and no number, mean no limit. Lowers *space. */
+void cm_memory_ask_slurm(uint64_t resident, cm_memory_space *space);
 
 /* Bytes that this process may take in blocks, all together: Device.memory_limit; 0: no limit but the machine's. */
 void cm_memory_limit(uint64_t bytes);

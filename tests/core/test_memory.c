@@ -1,6 +1,7 @@
 /* How much memory there is, and that no more is taken. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -71,6 +72,53 @@ START_TEST(groups_of_version_1_are_asked_too) {
     put("memory/memory.usage_in_bytes", "20000000\n");
     expect_space("9:cpu,cpuacct:/job\n5:memory:/job\n", 40 * MB, 60 * MB);
     expect_space("9:cpu,cpuacct:/job\n", 900 * MB, 0);
+}
+END_TEST
+
+/* What is left to a process of 100 MiB, on a machine that has a tebibyte; the environment says NODE, CPU and how many
+ * of them, NULL: nothing. */
+static cm_memory_space ask_slurm(const char *node, const char *cpu, const char *cpus) {
+    static const char *const names[] = {"SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE"};
+    const char *values[] = {node, cpu, cpus};
+    cm_memory_space space = {UINT64_C(1) << 40, 0, "the machine"};
+    for (int i = 0; i < 3; i++) {
+        unsetenv(names[i]);
+        if (values[i]) setenv(names[i], values[i], 1);
+    }
+    cm_memory_ask_slurm(UINT64_C(100) << 20, &space);
+    return space;
+}
+
+START_TEST(slurm_allows_what_its_job_has) {
+    static const struct {
+        const char *node, *cpu, *cpus;
+        uint64_t left, limit; /* MiB */
+    } rows[] = {
+        {NULL, NULL, NULL, 1 << 20, 0},
+        {"4000", NULL, NULL, 3900, 4000},
+        {NULL, "1000", "8", 7900, 8000},
+        {NULL, "1000", NULL, 1 << 20, 0},
+        {"0", NULL, "8", 1 << 20, 0},
+        {"50", NULL, NULL, 0, 50},
+        {"-5", NULL, NULL, 1 << 20, 0},
+        {"4000M", NULL, NULL, 1 << 20, 0},
+        {"", "", "", 1 << 20, 0},
+        {"2000", "9000", "8", 1900, 2000},
+        {"2097152", NULL, NULL, 1 << 20, 0},
+        {"99999999999999999999", NULL, NULL, 1 << 20, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const cm_memory_space space = ask_slurm(rows[i].node, rows[i].cpu, rows[i].cpus);
+        ck_assert_uint_eq(space.bytes, rows[i].left << 20);
+        ck_assert_uint_eq(space.limit, rows[i].limit << 20);
+        ck_assert_str_eq(space.by, rows[i].limit > 0 ? "SLURM" : "the machine");
+    }
+    ask_slurm("1024", NULL, NULL);
+    const cm_memory_space own = cm_memory_ask();
+    ck_assert_uint_lt(own.bytes, UINT64_C(1024) << 20);
+    ck_assert_uint_gt(own.bytes, 0);
+    ck_assert_str_eq(own.by, "SLURM");
+    ask_slurm(NULL, NULL, NULL);
 }
 END_TEST
 
@@ -151,6 +199,7 @@ int main(void) {
     tcase_add_test(c, groups_of_version_2_allow_the_least_of_all_that_hold_the_process);
     tcase_add_test(c, groups_are_found_where_a_container_has_them);
     tcase_add_test(c, groups_of_version_1_are_asked_too);
+    tcase_add_test(c, slurm_allows_what_its_job_has);
     tcase_add_test(c, what_is_allowed_is_said);
     tcase_add_test(c, blocks_beyond_the_limit_are_not_taken);
     tcase_add_test(c, a_block_costs_memory_where_it_is_written_to);
