@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "replay/internal.h"
 #include "replay/priority.h"
 
@@ -270,6 +271,17 @@ static void commit_frames(cm_replay *replay) {
     cm_frame_store_refill(replay->frames);
 }
 
+/* Once, when the first steps leave because of the space and not of their age. */
+static void say_short(cm_replay *replay) {
+    const int64_t wanted = replay->config.max_steps;
+    if (replay->frames->is_told || replay->positions >= wanted) return;
+    replay->frames->is_told = true;
+    cm_log(CM_WARNING,
+           "memory_store compressed: its space is full with %lld of %lld steps, as observations shrink to more than a "
+           "quarter: the oldest leave early; set memory_store to file to keep all",
+           (long long)replay->positions, (long long)wanted);
+}
+
 cm_status cm_replay_commit(cm_replay *replay) {
     CM_TRY(cm_replay_claim(replay, "commit"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
@@ -278,10 +290,12 @@ cm_status cm_replay_commit(cm_replay *replay) {
     cm_replay_count_collected(replay);
     set_flat(replay, false);
     apply_updates(replay);
+    const bool is_short = replay->frames && cm_frame_store_is_packed_full(replay->frames);
     float newest = cm_replay_newest_priority(replay);
     for (int e = 0; e < replay->config.environments; e++) commit_open(replay, e, newest);
     commit_frames(replay);
     cm_replay_refresh(replay);
+    if (is_short) say_short(replay);
     return CM_OK;
 }
 

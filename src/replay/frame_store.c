@@ -35,9 +35,16 @@ void cm_frame_store_reset(cm_frame_store *s) {
     cm_frame_store_refill(s);
 }
 
+/* Frames that are set aside. */
+static int64_t aside_of(const cm_frame_store *s) { return (int64_t)s->environments * s->each; }
+
+bool cm_frame_store_is_packed_full(const cm_frame_store *s) {
+    return s->is_packed && s->packed.free_count < aside_of(s) * s->packed.most;
+}
+
 bool cm_frame_store_fits(const cm_frame_store *s, int64_t more) {
-    const int64_t aside = (int64_t)s->environments * s->each;
-    if (s->is_packed && s->packed.free_count < aside * s->packed.most) return false;
+    const int64_t aside = aside_of(s);
+    if (cm_frame_store_is_packed_full(s)) return false;
     return s->used + s->promised + more + aside <= s->capacity;
 }
 

@@ -47,6 +47,7 @@ typedef struct cm_frame_store {
     int32_t *spare;          /* [E, each] set aside                                      */
     cm_frame_writer *writer; /* [E] */
     int32_t free_count;
+    bool is_told;     /* that compressed frames do not shrink enough */
     bool has_failed;  /* a position could not be looked at (cm_replay_look): told by the next commit; atomic */
     int64_t used;     /* in chains, as of the last commit */
     int64_t promised; /* while loading: to segments whose rows are there, and frames are not */
@@ -112,6 +113,9 @@ void cm_frame_store_undo(cm_frame_store *store); /* what has been written since 
 /* In a commit: counts what was written; then, when others have made space, sets frames aside again. */
 void cm_frame_store_count(cm_frame_store *store);
 void cm_frame_store_refill(cm_frame_store *store);
+
+/* Whether compressed frames have used up their space, however many frames there are. */
+bool cm_frame_store_is_packed_full(const cm_frame_store *store);
 
 /* Whether `more` frames fit next to those in use and those that are set aside. */
 bool cm_frame_store_fits(const cm_frame_store *store, int64_t more);

@@ -9,6 +9,7 @@
 #include "replay/segment.h"
 #include "support/bytes.h"
 #include "support/folder.h"
+#include "support/logged.h"
 #include "support/main.h"
 
 enum {
@@ -445,6 +446,12 @@ START_TEST(a_file_that_cannot_be_is_refused) {
 }
 END_TEST
 
+static void expect_told_once(const char *part) {
+    const char *at = strstr(logged, part);
+    ck_assert_msg(at != NULL, "logged: %s", logged);
+    ck_assert_msg(strstr(at + 1, part) == NULL, "logged: %s", logged);
+}
+
 /* What comes in may be noise, of which no byte is saved: the oldest leave early, and what is drawn is right. */
 START_TEST(compressed_noise_leaves_early_and_none_fails) {
     enum { NOISE = 4096, TIMES = 900 };
@@ -467,6 +474,7 @@ START_TEST(compressed_noise_leaves_early_and_none_fails) {
     cm_batch *b;
     ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
     ck_assert_int_eq(cm_batch_create(replay, &of_batch, &b), CM_OK);
+    log_keep();
     for (int t = 0; t < TIMES; t++) {
         for (int i = 0; i < NOISE; i++) frame[i] = (float)cm_rng_below(&rng, 256);
         frame[0] = (float)(t % 256), frame[1] = (float)(t / 256);
@@ -474,6 +482,8 @@ START_TEST(compressed_noise_leaves_early_and_none_fails) {
         ck_assert_msg(cm_replay_append(replay, 0, &step) == CM_OK, "%s", cm_error_message());
         if (t % 5 == 4) ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
     }
+    log_show();
+    expect_told_once(" of 600 steps, as observations shrink to more than a quarter");
     cm_replay_count(replay, &counts);
     ck_assert_int_lt(counts.positions, 400);
     ck_assert_int_gt(counts.positions, 100);
