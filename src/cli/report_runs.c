@@ -26,7 +26,9 @@ static cm_status read_evaluation(const cm_json *root, cm_report_run *run) {
     int64_t episodes;
     CM_TRY(cm_json_check(root, CM_JSON_OBJECT));
     if (!cm_json_get(root, "mean"))
-        return cm_fail(CM_ERR_INPUT, "has no final evaluation (final_evaluation_episodes was 0)");
+        return cm_fail(CM_ERR_INPUT,
+                       "has no final evaluation: final_evaluation_episodes was 0, or the time was over before "
+                       "an episode of it had ended");
     CM_TRY(cm_json_need_number(root, "mean", &run->mean));
     CM_TRY(cm_json_need_int(root, "episodes", 1, INT32_MAX, &episodes));
     CM_TRY(cm_json_need_int(root, "env_steps", 0, CM_JSON_MOST, &run->env_steps));
