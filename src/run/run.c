@@ -356,23 +356,29 @@ static void plan_time(cm_run *run, bool evaluates) {
     if (limit > 0.0) run->halt.until = run->began + limit - kept;
 }
 
-/* Before and after all that takes long. */
-static cm_status ask_time(cm_run *run) {
+/* By the plan so far. */
+static cm_status note_time(cm_run *run) {
     const bool was_over = run->time_over;
-    plan_time(run, was_over);
     CM_TRY(cm_run_ask_time(run));
     plan_time(run, run->time_over);
     if (!was_over) cm_run_say_time_over(run);
     return CM_OK;
 }
 
-/* Whether it is the time alone that has broken off what gave `status`: then the run is done. */
+/* Before and after all that takes long. */
+static cm_status ask_time(cm_run *run) {
+    plan_time(run, run->time_over);
+    return note_time(run);
+}
+
+/* Whether it is the time alone that has broken off what gave `status`: then the run is done. A plan made now may leave
+ * more time than the one that did. */
 static cm_status excuse(cm_run *run, cm_status status) {
     bool is_asked;
     if (status != CM_ERR_INTERRUPTED) return status;
     CM_TRY(cm_run_ask_stop(run, &is_asked));
     if (is_asked) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
-    CM_TRY(ask_time(run));
+    CM_TRY(note_time(run));
     return run->time_over ? CM_OK : cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
 }
 

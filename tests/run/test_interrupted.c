@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -46,6 +47,17 @@ static const char *trigger; /* NULL: nothing is waited for */
 ssize_t write(int file, const void *text, size_t size) {
     if (trigger && memmem(text, size, trigger, strlen(trigger))) cm_stop_ask(&stop);
     return syscall(SYS_write, file, text, size);
+}
+
+/* Nanoseconds by which the clock goes on with every look at it, so that it counts work and not time; 0: the true one.
+ */
+static int64_t tick, ticked;
+
+int clock_gettime(clockid_t clock, struct timespec *out) {
+    if (tick == 0) return (int)syscall(SYS_clock_gettime, clock, out);
+    const int64_t now = __atomic_add_fetch(&ticked, tick, __ATOMIC_RELAXED);
+    *out = (struct timespec){.tv_sec = now / 1000000000, .tv_nsec = now % 1000000000};
+    return 0;
 }
 
 static void path_of(const char *run, const char *file, char path[160]) {
@@ -174,6 +186,32 @@ START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
 }
 END_TEST
 
+/* What is left for the report goes by how long episodes are: they may have become shorter within the iteration that the
+ * time breaks off, so that a plan made then leaves more time. */
+START_TEST(a_run_that_the_time_alone_has_broken_off_has_met_its_limit) {
+    char limit[32];
+    const char *settings[] = {"num_envs=32",
+                              "steps_per_iteration=4",
+                              "num_simulations=2",
+                              "hidden_dim=8",
+                              "batch_size=16",
+                              "num_unroll_steps=1",
+                              "replay_ratio=0.5",
+                              "min_memory_steps=256",
+                              "threads=1",
+                              "evaluation_interval=0",
+                              "final_evaluation_episodes=100",
+                              "stop_at_goal=false",
+                              limit};
+    cm_run_result result;
+    snprintf(limit, sizeof limit, "time_limit=%g", 31.8 + 0.1 * _i);
+    tick = 1000000;
+    train_run("timed", false, settings, sizeof settings / sizeof *settings, NULL, &result);
+    tick = 0;
+    ck_assert_int_eq(result.end, CM_RUN_LIMIT);
+}
+END_TEST
+
 START_TEST(a_limit_on_time_counts_from_where_the_program_began) {
     static const char *const settings[] = {"time_limit=1", "evaluation_interval=0", "final_evaluation_episodes=0"};
     cm_run_result late; /* as long as the clock goes */
@@ -215,6 +253,11 @@ int main(void) {
     tcase_add_loop_test(t, a_run_that_the_time_ends_again_and_again_is_that_of_one_session, 0, 2);
     tcase_add_test(t, a_limit_on_time_counts_from_where_the_program_began);
     tcase_add_loop_test(t, opponent_that_keeps_a_run_waiting_is_told_of_at_the_start, 0, 3);
+    suite_add_tcase(suite, t);
+    t = tcase_create("clock");
+    tcase_add_checked_fixture(t, cm_test_folder_make, cm_test_folder_remove);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, a_run_that_the_time_alone_has_broken_off_has_met_its_limit, 0, 8);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }
