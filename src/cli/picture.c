@@ -110,8 +110,8 @@ static const char head[] =
     "svg .line,svg .dots{vector-effect:non-scaling-stroke}svg .line{stroke-width:2.4}svg .thin{stroke-width:1}svg "
     ".dots{stroke-width:9}svg .small{stroke-width:5}"
     "p{margin:.3em 1em;opacity:.7}.chosen{fill:#8883;stroke:#888}"
-    "#tip{position:absolute;padding:.3em .6em;border:1px solid #8888;border-radius:4px;background:Canvas;"
-    "color:CanvasText;pointer-events:none;white-space:nowrap}</style>\n</head>\n<body>\n";
+    "#tip{position:absolute;padding:.3em .6em;border:1px solid #8888;border-radius:4px;background:inherit;"
+    "pointer-events:none;white-space:nowrap}</style>\n</head>\n<body>\n";
 
 cm_status cm_picture_write_page(const char *svg, const char *path) {
     char *page = NULL;

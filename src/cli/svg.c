@@ -24,7 +24,9 @@ static const palette dark = {
     "#7d8590",
     {"#58a6ff", "#ff7b72", "#3fb950", "#d29922", "#bc8cff", "#39c5cf", "#f0883e", "#9da7b3", "#f778ba", "#a5d66f"}};
 
+/* `body` is that of a page around the picture. */
 static void put_rules(const palette *p, FILE *out) {
+    fprintf(out, "body{background:%s;color:%s}", p->paper, p->ink);
     fprintf(out, ".paper{fill:%s}text{fill:%s}.grid{stroke:%s}.frame{stroke:%s}.legend{stroke:%s}", p->paper, p->ink,
             p->grid, p->frame, p->grid);
     for (int i = 0; i < CM_SVG_COLOURS; i++)

@@ -323,6 +323,8 @@ START_TEST(themes_are_light_dark_or_the_readers) {
         ck_assert_int_eq(count_of(svg, "@media(prefers-color-scheme:dark)"), themes[i].asks);
         ck_assert_int_eq(count_of(svg, ".paper{fill:#ffffff}"), themes[i].has_light);
         ck_assert_int_eq(count_of(svg, ".paper{fill:#0d1117}"), themes[i].has_dark);
+        ck_assert_int_eq(count_of(svg, "body{background:#ffffff;color:#24292f}"), themes[i].has_light);
+        ck_assert_int_eq(count_of(svg, "body{background:#0d1117;color:#e6edf3}"), themes[i].has_dark);
         free(svg);
     }
 }
@@ -342,6 +344,7 @@ START_TEST(a_page_is_one_file_that_asks_for_no_other) {
     ck_assert_ptr_nonnull(strstr(page, "addEventListener('wheel'"));
     ck_assert_int_eq(count_of(page, "http"), 1); /* the name of SVG */
     ck_assert_int_eq(count_of(page, "src="), 0);
+    ck_assert_int_eq(count_of(page, "Canvas"), 0); /* its colours are the picture's, not the reader's */
     ck_assert_int_eq(count_of(page, "import"), 0);
     ck_assert_int_eq(count_of(page, "</script>"), 1);
     ck_assert_int_eq(cm_picture_write_page(svg, "/nowhere/x.html"), CM_ERR_IO);
