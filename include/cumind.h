@@ -37,7 +37,7 @@ extern "C" {
 /* ---- version and errors ----------------------------------------------------------------------------------------- */
 
 /* Grows whenever a program has to be compiled again: a function is gone, or a struct or a meaning has changed. */
-#define CUMIND_INTERFACE 1
+#define CUMIND_INTERFACE 2
 
 CUMIND_API int cumind_interface(void);       /* CUMIND_INTERFACE of the library that is linked */
 CUMIND_API const char *cumind_version(void); /* "0.2.0"; static                                */
@@ -346,12 +346,16 @@ typedef struct cumind_search_options {
 /* mctx's defaults of a policy, with 25 simulations. */
 CUMIND_API cumind_search_options cumind_search_defaults(cumind_policy policy);
 
-/* What one call of the model writes; arrays of the search, every number finite. */
+/* What one call of the model writes; arrays of the search, every number finite. Logits that the caller has in an array
+ * of its own need not be copied: the call sets logits_at. That array stays as it is until the next call of the same
+ * function, or until cumind_search_run returns. */
 typedef struct cumind_model_out {
-    float *reward;       /* [n] of the transition                                              */
-    float *discount;     /* [n] of what follows: gamma, -gamma where two alternate, 0 at ends  */
-    float *prior_logits; /* [n, A]; of an afterstate [n, C]                                    */
-    float *value;        /* [n] of the new state                                               */
+    float *reward;          /* [n] of the transition                                              */
+    float *discount;        /* [n] of what follows: gamma, -gamma where two alternate, 0 at ends  */
+    float *prior_logits;    /* [n, A]; of an afterstate [n, C]                                    */
+    float *value;           /* [n] of the new state                                               */
+    const float *logits_at; /* NULL before each call; set: rows of A (C) logits, read in place of prior_logits */
+    size_t logits_stride;   /* floats from a row of logits_at to the next; A (C) before each call, never less  */
 } cumind_model_out;
 
 /* A model of the caller. Its states are its own: it keeps them in slots 0 .. B*(N+1)-1. Node i of root b has slot

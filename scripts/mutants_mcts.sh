@@ -105,7 +105,7 @@ numeric.h|n * -2.12194440e-4f|n * 2.12194440e-4f
 numeric.h|(float)(power - is_low)|(float)power
 numeric.h|x < least ? 0.0f : y * power|y * power
 numeric.h|x[i] > most|x[i] >= most
-search.c|search->out.discount[row] = 1.0f|search->out.discount[row] = 0.0f
+search.c|out->discount[row] = 1.0f|out->discount[row] = 0.0f
 search.c|search->kept[b] > 0 ? search->kept[b] : 1|search->kept[b] > 0 ? search->kept[b] : 2
 policy.h|g + (logit - most)|g - (logit - most)
 policy.h|share * *noise|*noise

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .errors import BY_STATUS, InputError, StateError
 
-INTERFACE = 1  # CUMIND_INTERFACE of the header that this package was written for
+INTERFACE = 2  # CUMIND_INTERFACE of the header that this package was written for
 
 
 class _Row(ctypes.Structure):

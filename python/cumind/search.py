@@ -182,6 +182,11 @@ class _OnHost:
             return lib.host(name, value)
         return array if type(array) is np.ndarray and array.dtype is _FLOAT32 else lib.host(name, value)
 
+    def address(self, array: NDArray[Any]) -> int:
+        """Of an array of `numbers`; a tensor that it shows tells its own sooner."""
+        tell = getattr(array.base, "data_ptr", None)
+        return int(array.ctypes.data if tell is None else tell())
+
 
 class _Torch:
     """Of PyTorch where its tensors stay: on a device, or of a type that NumPy has not."""
@@ -212,6 +217,9 @@ class _Torch:
 
     def numbers(self, name: str, value: Any) -> NDArray[Any]:
         return lib.host(name, value)
+
+    def address(self, array: NDArray[Any]) -> int:
+        return int(array.ctypes.data)
 
 
 def _kind_of(array: Any) -> Any:
@@ -281,7 +289,7 @@ class _States:
     def put(self, slots: NDArray[np.int32], embedding: Any) -> None:
         """The first rows of an embedding of a whole batch."""
         leaves = [embedding] if self.is_single else _leaves(embedding)
-        first = int(slots[0]) * self.batch  # that of root 0 is the number of its node
+        first = slots.item(0) * self.batch  # that of root 0 is the number of its node
         where: Any = slice(first, first + self.batch) if self.is_even else self.rows.take(slots)
         if len(leaves) != len(self.pools):
             raise InputError(f"embedding: {len(leaves)} arrays, but the root's has {len(self.pools)}")
@@ -399,8 +407,9 @@ _BLOCK = 256  # keys
 # What a function of the model gives: the member of cumind_model_out, its name as an argument, and of how many columns its
 # array is (0: one number for each row).
 _Column = tuple[int, str, int]
-_REWARD, _DISCOUNT, _LOGITS, _VALUE = range(4)
-_ADDRESSES = ctypes.c_void_p * 4
+_REWARD, _DISCOUNT, _LOGITS, _VALUE, _LOGITS_AT, _LOGITS_STRIDE = range(6)
+_Out = ctypes.c_void_p * 6  # cumind_model_out: numbers of one size
+_LARGE = 1 << 13  # logits, from which on to tell where they are takes less than to copy them
 
 
 class _Rows(NamedTuple):
@@ -409,7 +418,16 @@ class _Rows(NamedTuple):
     parent: NDArray[np.int32]
     action: NDArray[np.int32]
     child: NDArray[np.int32]
-    out: list[tuple[str, NDArray[Any], tuple[int, ...]]]  # of each column its name, its array, and the shape of a whole batch's
+    addresses: list[int | None]  # in cumind_model_out
+    # Of each column its name, its array, the shape of a whole batch's, and whether the library may read the model's own array.
+    out: list[tuple[str, NDArray[Any], tuple[int, ...], bool]]
+
+
+def _stride(array: NDArray[Any]) -> int:
+    """Floats from row to row of an array that the library can read where it is; 0: it cannot."""
+    down, across = array.strides
+    can = array.dtype is _FLOAT32 and across == 4 and down >= 4 * array.shape[1] and array.flags.aligned
+    return down // 4 if can else 0
 
 
 class _Search:
@@ -440,13 +458,14 @@ class _Search:
         self.states = _States(self.kind, root.embedding, self.batch, self.nodes, is_even)
         self.error: BaseException | None = None
 
-    def _look(self, n: int, slots: tuple[int, int, int], out: tuple[int, ...], columns: tuple[_Column, ...]) -> _Rows:
+    def _look(self, n: int, slots: tuple[int, int, int], out: list[int | None], columns: tuple[_Column, ...]) -> _Rows:
         parent, action, child = (lib.view(self.handle, address, ctypes.c_int32, (n,)) for address in slots)
         made = []
         for member, name, width in columns:
             row = (width,) if width else ()
-            made.append((name, lib.view(self.handle, out[member], ctypes.c_float, (n, *row)), (self.batch, *row)))
-        return _Rows(parent, action, child, made)
+            may_stay = member == _LOGITS and n * width >= _LARGE and self.chance == 0
+            made.append((name, lib.view(self.handle, out[member], ctypes.c_float, (n, *row)), (self.batch, *row), may_stay))
+        return _Rows(parent, action, child, out, made)
 
     def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """The model has always whole batches: the first row stands for those that are not wanted."""
@@ -455,26 +474,31 @@ class _Search:
     def callback(self, play: Callable[[Any, Any], tuple[tuple[Any, ...], Any]], columns: tuple[_Column, ...]) -> Any:
         """The C side of a function of actions and embeddings that gives an array for each column, and the next embeddings."""
         seen: dict[tuple[int, ...], _Rows] = {}
-        numbers = self.kind.numbers
+        numbers, make, get, put = self.kind.numbers, self.kind.make, self.states.get, self.states.put
+        held: Any = None  # the logits that the library reads after this call
 
         def call(_: Any, n: int, parent: int, action: int, child: int, out: int) -> int:
+            nonlocal held
             try:
-                addresses = tuple(_ADDRESSES.from_address(out))
-                key = (n, parent, action, child, *addresses)
+                told = _Out.from_address(out)
+                key, addresses = (n, parent, action, child), told[:_LOGITS_AT]
                 rows = seen.get(key)
-                if rows is None:
-                    rows = seen[key] = self._look(n, (parent, action, child), addresses, columns)
+                if rows is None or rows.addresses != addresses:
+                    rows = seen[key] = self._look(n, key[1:], addresses, columns)
                 if n == self.batch:
                     slots, actions = rows.parent, rows.action.copy()
                 else:
                     slots, actions = self._whole(rows.parent), self._whole(rows.action)
-                values, embedding = play(self.kind.make(actions), self.states.get(slots))
-                self.states.put(rows.child, embedding)
-                for (name, view, shape), value in zip(rows.out, values):
+                values, embedding = play(make(actions), get(slots))
+                put(rows.child, embedding)
+                for (name, view, shape, may_stay), value in zip(rows.out, values):
                     array = numbers(name, value)
                     if array.shape != shape:
                         raise InputError(f"{name}: shape {array.shape}, but {shape} is wanted")
-                    view[...] = array if n == shape[0] else array[:n]
+                    if may_stay and (stride := _stride(array)):
+                        told[_LOGITS_AT], told[_LOGITS_STRIDE], held = self.kind.address(array), stride, array
+                    else:
+                        view[...] = array if n == shape[0] else array[:n]
                 return 0
             except BaseException as error:  # of any kind: it may not pass through the library
                 self.error = error

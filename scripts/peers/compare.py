@@ -84,9 +84,9 @@ def baseline_command(baseline, args):
 def use_package(args):
     """Scripts find the package of this checkout, and the library that is built next to the program."""
     os.environ["PYTHONPATH"] = str(HERE.parent.parent / "python")
-    libraries = list(pathlib.Path(args.cumind).resolve().parent.glob("libcumind.so.[0-9]*"))
-    if libraries:
-        os.environ["CUMIND_LIBRARY"] = str(libraries[0])
+    library = pathlib.Path(args.cumind).resolve().parent / "libcumind.so"
+    if library.exists():
+        os.environ["CUMIND_LIBRARY"] = str(library)
 
 
 def medians(name, key, rounds):

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "core/arena.h"
+#include "mcts/rules.h"
 #include "mcts/search.h"
 
 _Static_assert((int)CUMIND_MUZERO == CM_POLICY_MUZERO && (int)CUMIND_GUMBEL_MUZERO == CM_POLICY_GUMBEL_MUZERO &&
@@ -128,6 +129,35 @@ static void lift(float *logits, size_t count) {
     for (size_t i = 0; i < count; i++) logits[i] = logits[i] == -FLT_MAX ? low : logits[i];
 }
 
+static bool has_lowest(const float *logits, size_t count) {
+    int found = 0;
+    for (size_t i = 0; i < count; i++) found |= logits[i] == -FLT_MAX;
+    return found != 0;
+}
+
+/* Whether the search can read the caller's rows where they are: it reads past short ones, and the lowest is lifted. */
+static bool can_stay(const cumind_model_out *theirs, int n, int width) {
+    bool can = width > CM_DENSE_MOST;
+    for (int k = 0; k < n && can; k++)
+        can = !has_lowest(theirs->logits_at + (size_t)k * theirs->logits_stride, (size_t)width);
+    return can;
+}
+
+/* `out` gets the logits of n rows that a function of the model has told in `theirs`. */
+static cm_status take_logits(const cumind_model_out *theirs, int n, int width, cm_model_out *out) {
+    const size_t columns = (size_t)width, stride = theirs->logits_stride;
+    if (theirs->logits_at && stride < columns)
+        return cm_fail(CM_ERR_MODEL, "logits_stride must be at least %d, got %zu", width, stride);
+    if (theirs->logits_at && can_stay(theirs, n, width)) {
+        out->logits = theirs->logits_at, out->stride = stride;
+        return CM_OK;
+    }
+    for (size_t k = 0; theirs->logits_at && k < (size_t)n; k++)
+        memcpy(out->prior_logits + k * columns, theirs->logits_at + k * stride, columns * sizeof(float));
+    lift(out->prior_logits, (size_t)n * columns);
+    return CM_OK;
+}
+
 /* The caller has evaluated the roots. */
 static cm_status run_root(void *context, int n, const int32_t *slots, cm_model_out *out) {
     const run_context *run = context;
@@ -147,13 +177,13 @@ typedef cumind_status model_function(void *context, int n, const int32_t *parent
 
 /* `width`: of a row of logits. */
 static cm_status call(model_function *function, const run_context *run, int n, const int32_t *const slots[3], int width,
-                      const cm_model_out *out) {
-    cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value};
+                      cm_model_out *out) {
+    cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value, NULL, (size_t)width};
     (void)cm_fail(CM_ERR_MODEL,
                   "it says no reason (cumind_fail)"); /* where it fails and leaves no message of its own */
     const cumind_status status = function(run->model->context, n, slots[0], slots[1], slots[2], &theirs);
-    lift(out->prior_logits, (size_t)n * (size_t)width);
-    if (status == CUMIND_OK || (status > 0 && status <= CUMIND_ERR_INTERRUPTED)) return (cm_status)status;
+    if (status == CUMIND_OK) return take_logits(&theirs, n, width, out);
+    if (status > 0 && status <= CUMIND_ERR_INTERRUPTED) return (cm_status)status;
     return cm_fail(CM_ERR_MODEL, "the model returned %d, which is no cumind_status", (int)status);
 }
 

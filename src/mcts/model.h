@@ -18,12 +18,18 @@ extern "C" {
 #endif
 
 /* What one call writes. The arrays belong to the search; every number must be finite. A prior logit of -FLT_MAX marks
- * an action that is not there (an illegal move under exact rules): it is never selected. */
+ * an action that is not there (an illegal move under exact rules): it is never selected.
+ *
+ * A model that has its logits in an array of its own may set `logits` instead of copying them. The array stays as it is
+ * until the next call of the same function or the end of the run. cm_search_run reads it there; of at most
+ * CM_DENSE_MOST actions it reads, and does not use, three numbers behind the last row, too. */
 typedef struct cm_model_out {
     float *reward;       /* [n]    of the transition; not written by root and afterstate  */
     float *discount;     /* [n]    of the transition; not written by root and afterstate  */
     float *prior_logits; /* [n, A] at the new state; afterstate: [n, C] of the outcomes   */
     float *value;        /* [n]    of the new state, from the view of the side that moves */
+    const float *logits; /* before the call: prior_logits                                 */
+    size_t stride;       /* floats from a row of `logits` to the next; before the call: A, C  */
 } cm_model_out;
 
 typedef struct cm_model {

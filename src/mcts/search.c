@@ -151,6 +151,18 @@ static bool can_go_on(const cm_search *search, const cm_roots *roots, int b) {
     return true;
 }
 
+/* The search's arrays from row `first` on, for rows of `width` logits; the rows before have num_chance. */
+static cm_model_out rows_from(const cm_search *search, int first, size_t width) {
+    const cm_model_out *out = &search->out;
+    float *logits = out->prior_logits + (size_t)first * (size_t)search->tree.num_chance;
+    return (cm_model_out){.reward = out->reward + first,
+                          .discount = out->discount + first,
+                          .prior_logits = logits,
+                          .value = out->value + first,
+                          .logits = logits,
+                          .stride = width};
+}
+
 /* Evaluates the roots without a tree and puts their numbers into the row of the root. */
 static cm_status evaluate_roots(cm_search *search, const cm_model *model, const cm_roots *roots) {
     cm_tree *tree = &search->tree;
@@ -159,14 +171,14 @@ static cm_status evaluate_roots(cm_search *search, const cm_model *model, const 
         if (!can_go_on(search, roots, b)) search->kept[b] = 0;
         if (search->kept[b] == 0) search->parent_slots[n++] = (int32_t)cm_tree_index(tree, b, CM_ROOT);
     }
-    cm_status status = n > 0 ? model->root(model->ctx, n, search->parent_slots, &search->out) : CM_OK;
-    if (status != CM_OK) return model_failed(status, "root");
     size_t columns = (size_t)tree->num_actions;
+    cm_model_out out = rows_from(search, 0, columns);
+    cm_status status = n > 0 ? model->root(model->ctx, n, search->parent_slots, &out) : CM_OK;
+    if (status != CM_OK) return model_failed(status, "root");
     for (int row = 0; row < n; row++) {
         int b = search->parent_slots[row] / tree->slots;
-        memcpy(tree->root_logits + (size_t)b * columns, search->out.prior_logits + (size_t)row * columns,
-               columns * sizeof(float));
-        tree->root_value[b] = search->out.value[row];
+        memcpy(tree->root_logits + (size_t)b * columns, out.logits + (size_t)row * out.stride, columns * sizeof(float));
+        tree->root_value[b] = out.value[row];
         memset(tree->is_used + cm_tree_index(tree, b, 0), 0, (size_t)tree->slots);
     }
     return CM_OK;
@@ -226,37 +238,35 @@ static int find_leaves(cm_search *search, int simulation, int *rows) {
     return decisions;
 }
 
-static cm_status call_afterstate(cm_search *search, const cm_model *model, int n) {
+static cm_status call_afterstate(cm_search *search, const cm_model *model, int n, cm_model_out *out) {
+    *out = rows_from(search, 0, (size_t)search->tree.num_chance);
     if (n == 0) return CM_OK;
     cm_status status =
-        model->afterstate(model->ctx, n, search->parent_slots, search->actions, search->child_slots, &search->out);
+        model->afterstate(model->ctx, n, search->parent_slots, search->actions, search->child_slots, out);
     if (status != CM_OK) return model_failed(status, "afterstate");
-    for (int row = 0; row < n; row++) search->out.reward[row] = 0.0f, search->out.discount[row] = 1.0f;
+    for (int row = 0; row < n; row++) out->reward[row] = 0.0f, out->discount[row] = 1.0f;
     return CM_OK;
 }
 
-static cm_status call_recurrent(cm_search *search, const cm_model *model, int first, int n) {
+static cm_status call_recurrent(cm_search *search, const cm_model *model, int first, int n, cm_model_out *out) {
+    *out = rows_from(search, first, (size_t)search->tree.num_actions);
     if (n == 0) return CM_OK;
-    cm_model_out out = {search->out.reward + first, search->out.discount + first,
-                        search->out.prior_logits + (size_t)first * (size_t)search->tree.num_chance,
-                        search->out.value + first};
     cm_status status = model->recurrent(model->ctx, n, search->parent_slots + first, search->actions + first,
-                                        search->child_slots + first, &out);
+                                        search->child_slots + first, out);
     return status == CM_OK ? CM_OK : model_failed(status, "recurrent");
 }
 
-/* Rows first .. first+n-1, whose new nodes have `width` columns; the rows before have num_chance. */
-static cm_status grow(cm_search *search, int first, int n, int width) {
-    const cm_model_out *out = &search->out;
-    const float *logits = out->prior_logits + (size_t)first * (size_t)search->tree.num_chance;
-    cm_growth rows = {n,
-                      search->order + first,
-                      search->leaf + first,
-                      out->reward + first,
-                      out->discount + first,
-                      out->value + first,
-                      logits,
-                      width};
+/* Rows first .. first+n-1, whose new nodes have `width` columns, by what the model says of them. */
+static cm_status grow(cm_search *search, int first, int n, const cm_model_out *out, int width) {
+    cm_growth rows = {.n = n,
+                      .order = search->order + first,
+                      .leaf = search->leaf + first,
+                      .reward = out->reward,
+                      .discount = out->discount,
+                      .value = out->value,
+                      .prior_logits = out->logits,
+                      .width = width,
+                      .stride = out->stride};
     int bad = search->step->grow(&search->tree, &rows);
     return bad == CM_NONE ? CM_OK : cm_search_not_finite(bad, "a node");
 }
@@ -264,10 +274,11 @@ static cm_status grow(cm_search *search, int first, int n, int width) {
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
     int rows = 0, decisions = find_leaves(search, simulation, &rows);
-    CM_TRY(call_afterstate(search, model, decisions));
-    CM_TRY(call_recurrent(search, model, decisions, rows - decisions));
-    CM_TRY(grow(search, 0, decisions, tree->num_chance));
-    CM_TRY(grow(search, decisions, rows - decisions, tree->num_actions));
+    cm_model_out after, next;
+    CM_TRY(call_afterstate(search, model, decisions, &after));
+    CM_TRY(call_recurrent(search, model, decisions, rows - decisions, &next));
+    CM_TRY(grow(search, 0, decisions, &after, tree->num_chance));
+    CM_TRY(grow(search, decisions, rows - decisions, &next, tree->num_actions));
     search->simulations += rows;
     return tree->params.check ? cm_search_check(search) : CM_OK;
 }

@@ -25,8 +25,9 @@ typedef struct cm_growth {
     const int32_t *order;                   /* [n] the root of each row        */
     const cm_leaf *leaf;                    /* [n]                             */
     const float *reward, *discount, *value; /* [n]                            */
-    const float *prior_logits;              /* [n, width]                      */
+    const float *prior_logits;              /* [n, width], rows `stride` floats apart */
     int width;                              /* columns of the new nodes        */
+    size_t stride;                          /* >= width                        */
 } cm_growth;
 
 typedef struct cm_step {

@@ -121,7 +121,7 @@ START_TEST(the_model_knows_legal_moves_ends_and_whose_reward_it_is) {
     scene s;
     cm_planner_model m;
     float reward[2], discount[2], logits[18], value[2];
-    cm_model_out out = {reward, discount, logits, value};
+    cm_model_out out = {.reward = reward, .discount = discount, .prior_logits = logits, .value = value};
     open_named(&s, "tictactoe", 4, 1);
     ck_assert_msg(cm_rules_model_open(&s.config, s.stream, &m) == CM_OK, "%s", cm_error_message());
     void *state = position(&s.env, "0314"); /* x on 0, 1; o on 3, 4; x to move */
@@ -163,7 +163,7 @@ START_TEST(discounts_follow_the_mover_not_the_number_of_players) {
     scene s;
     cm_planner_model m;
     float reward, discount, logits[4], value;
-    cm_model_out out = {&reward, &discount, logits, &value};
+    cm_model_out out = {.reward = &reward, .discount = &discount, .prior_logits = logits, .value = &value};
     const int32_t root = 0, child = 1, action = 1;
     open_named(&s, "CartPole-v1", 2, 1);
     s.config.discount = 0.5f;

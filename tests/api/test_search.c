@@ -1,6 +1,8 @@
 /* Searches of include/cumind.h over a model of the caller's: the numbers of mcts/search.h, and errors by name. */
 #include <check.h>
 #include <cumind.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +75,7 @@ static cm_status our_recurrent(void *context, int n, const int32_t *parent, cons
 
 static cm_status our_afterstate(void *context, int n, const int32_t *parent, const int32_t *action,
                                 const int32_t *child, cm_model_out *out) {
-    cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value};
+    cumind_model_out theirs = {out->reward, out->discount, out->prior_logits, out->value, NULL, C};
     return (cm_status)afterstate(context, n, parent, action, child, &theirs);
 }
 
@@ -186,6 +188,99 @@ START_TEST(a_search_gives_the_numbers_of_mcts) {
 }
 END_TEST
 
+/* ---- logits of the caller's ---- */
+
+enum { MOST = 12, GAP = 3 };
+
+/* A model that has its logits in arrays of its own, of each function one. */
+typedef struct elsewhere {
+    numbers *states;
+    int actions, chance;
+    size_t gap;      /* between rows */
+    bool tells, low; /* where the logits are; one of them is the lowest number there is */
+    float logits[2][ROOTS * (MOST + GAP)];
+} elsewhere;
+
+static void tell(elsewhere *m, int function, int n, const int32_t *child, cumind_model_out *out) {
+    const int width = function == 0 ? m->actions : m->chance;
+    const size_t stride = (size_t)width + m->gap;
+    float *logits = m->logits[function];
+    ck_assert(!out->logits_at && out->logits_stride == (size_t)width);
+    for (int i = 0; i < n * width; i++) out->prior_logits[i] = NAN; /* nothing reads them */
+    for (int k = 0; k < n; k++) {
+        evaluate(m->states->state[child[k]], width, logits + (size_t)k * stride, &out->value[k]);
+        if (m->low) logits[(size_t)k * stride + 1] = -FLT_MAX;
+        if (!m->tells)
+            memcpy(out->prior_logits + k * width, logits + (size_t)k * stride, (size_t)width * sizeof *logits);
+    }
+    if (m->tells) out->logits_at = logits, out->logits_stride = stride;
+}
+
+static cumind_status tells_recurrent(void *context, int n, const int32_t *parent, const int32_t *action,
+                                     const int32_t *child, cumind_model_out *out) {
+    elsewhere *m = context;
+    play(m->states, n, parent, action, child);
+    for (int k = 0; k < n; k++) out->reward[k] = drawn(m->states->state[child[k]], 2), out->discount[k] = 0.97f;
+    tell(m, 0, n, child, out);
+    return CUMIND_OK;
+}
+
+static cumind_status tells_afterstate(void *context, int n, const int32_t *parent, const int32_t *action,
+                                      const int32_t *child, cumind_model_out *out) {
+    elsewhere *m = context;
+    play(m->states, n, parent, action, child);
+    tell(m, 1, n, child, out);
+    return CUMIND_OK;
+}
+
+typedef struct found {
+    int32_t action[ROOTS], visits[ROOTS * MOST];
+    float weights[ROOTS * MOST], value[ROOTS];
+} found;
+
+static void search_elsewhere(elsewhere *m, cumind_policy policy, found *out) {
+    static const float logits[ROOTS * MOST], value[ROOTS];
+    cumind_search_options options = cumind_search_defaults(policy);
+    cumind_search *search;
+    memset(out, 0, sizeof *out);
+    options.num_simulations = N;
+    begin(m->states);
+    const cumind_model model = {.context = m,
+                                .num_actions = m->actions,
+                                .num_chance = m->chance,
+                                .recurrent = tells_recurrent,
+                                .afterstate = m->chance > 0 ? tells_afterstate : NULL};
+    const cumind_roots roots = {.count = ROOTS, .prior_logits = logits, .value = value};
+    const cumind_search_result result = {
+        .action = out->action, .visits = out->visits, .action_weights = out->weights, .value = out->value};
+    ck_assert_int_eq(cumind_search_open(&options, ROOTS, m->actions, m->chance, &search), CUMIND_OK);
+    ck_assert_msg(cumind_search_run(search, &model, &roots, &result) == CUMIND_OK, "%s", cumind_error_message());
+    cumind_search_close(search);
+}
+
+/* Sizes with and without vectors that read past a row; with gaps and packed; with the lowest logit and without. */
+START_TEST(logits_are_read_where_the_caller_has_them) {
+    static elsewhere model;
+    static found copied, told;
+    const cumind_policy policy = (cumind_policy)(_i % 3);
+    model = (elsewhere){.states = &model_of_theirs, .actions = _i / 3 % 2 ? A : MOST, .gap = _i / 6 % 2 ? GAP : 0};
+    model.chance = policy != CUMIND_STOCHASTIC_MUZERO ? 0 : model.actions == MOST ? C : MOST;
+    model.low = _i / 12 == 1;
+    search_elsewhere(&model, policy, &copied);
+    model.tells = true;
+    search_elsewhere(&model, policy, &told);
+    ck_assert_mem_eq(&copied, &told, sizeof copied);
+    if (model.low) ck_assert_float_eq(model.logits[0][1], -FLT_MAX); /* it is the caller's: nothing is written there */
+}
+END_TEST
+
+static cumind_status tells_too_near(void *context, int n, const int32_t *parent, const int32_t *action,
+                                    const int32_t *child, cumind_model_out *out) {
+    recurrent(context, n, parent, action, child, out);
+    out->logits_at = out->prior_logits, out->logits_stride = A - 1;
+    return CUMIND_OK;
+}
+
 START_TEST(the_trees_of_a_search_hold_its_visits) {
     static results theirs;
     evaluated e;
@@ -267,6 +362,9 @@ START_TEST(errors_of_a_model_are_those_of_the_search) {
     expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_NOT_FINITE, "root 0");
     model.recurrent = gives_none;
     expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_MODEL, "77, which is no cumind_status");
+    model.recurrent = tells_too_near;
+    expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_MODEL,
+           "logits_stride must be at least 5, got 4");
     model.recurrent = searches_again;
     expect(cumind_search_run(searching, &model, &roots, &result), CUMIND_ERR_MODEL, "the search is in use");
     model.recurrent = recurrent;
@@ -320,6 +418,7 @@ int main(void) {
     Suite *suite = suite_create("api/search");
     TCase *tests = tcase_create("searches");
     tcase_add_loop_test(tests, a_search_gives_the_numbers_of_mcts, 0, 12);
+    tcase_add_loop_test(tests, logits_are_read_where_the_caller_has_them, 0, 24);
     tcase_add_test(tests, the_trees_of_a_search_hold_its_visits);
     tcase_add_test(tests, errors_of_a_model_are_those_of_the_search);
     tcase_add_test(tests, wrong_arguments_are_named);

@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -215,6 +216,41 @@ class Models(unittest.TestCase):
                 out = gumbel_muzero_policy(RootFnOutput(*map(make, self.root)), model, 20, rng_key=4)
                 self.assertIs(type(out.action), type(like))
                 np.testing.assert_array_equal(host(out.action_weights), wanted.action_weights)
+
+    def test_many_logits_are_read_where_the_model_has_them(self):
+        rows, actions = 300, 40
+        drawn = np.random.default_rng(3).normal(size=(rows, 2 * actions)).astype(np.float32)
+        packed = drawn[:, :actions].copy()
+        lowest = packed.copy()
+        lowest[:, 7] = np.finfo(np.float32).min  # to the library the logit of what is not there, to mctx one that is low
+        unaligned = np.frombuffer(b"x" + packed.tobytes(), np.uint8)[1:].view(np.float32).reshape(packed.shape)
+        odd = [
+            np.asfortranarray(packed), packed[::-1], unaligned, packed.astype(np.float64), np.broadcast_to(packed[0], packed.shape),
+            packed[:20], lowest,
+        ]  # fmt: skip
+        cases = [(np.asarray, logits) for logits in odd]
+        for _, make in libraries():
+            cases += [(make, make(packed)), (make, make(drawn)[:, :actions]), (make, make(drawn)[:, 8:actions])]
+        for number, (make, logits) in enumerate(cases):
+            with self.subTest(number):
+                before = host(logits).copy()
+                there = self.search_over(logits, make)
+                with unittest.mock.patch.object(cumind.search, "_LARGE", 2**40):
+                    copied = self.search_over(logits, make)
+                np.testing.assert_array_equal(there, copied)
+                np.testing.assert_array_equal(host(logits), before)
+
+    @staticmethod
+    def search_over(logits, make):
+        count = len(logits)
+
+        def model(params, rng_key, action, embedding):
+            value = np.sin(host(embedding) + host(action)).astype(np.float32)
+            out = RecurrentFnOutput(make(value), make(np.full(count, 0.9, np.float32)), logits, make(value))
+            return out, make(host(embedding) * 3 + host(action) + 1)
+
+        root = RootFnOutput(logits, make(np.zeros(count, np.float32)), make(np.arange(count, dtype=np.float32)))
+        return host(gumbel_muzero_policy(root, model, 12, rng_key=1).action_weights)
 
     def test_afterstates_and_outcomes_take_turns(self):
         calls = []

@@ -104,6 +104,7 @@ CM_KERNEL cm_growth cm_tree_growth(const cm_device_model *m, int b, bool decides
     row.value = (decides ? m->after_value : m->value) + b;
     row.prior_logits = (decides ? m->after_logits : m->prior_logits) + (size_t)b * width;
     row.width = (int)width;
+    row.stride = width;
     return row;
 }
 
