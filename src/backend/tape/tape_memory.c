@@ -119,14 +119,35 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     return v->offset;
 }
 
-void cm_tape_place(cm_tape *tape, cm_var first) {
-    size_t *bytes = &tape->bytes[CM_MEM_WORK];
+static void name_owner(cm_tape *tape, cm_var x) {
+    const cm_var owner = x == CM_NO_VAR ? CM_NO_VAR : position_of(tape, x).owner;
+    if (owner != CM_NO_VAR) tape->var[owner].named = true;
+}
+
+static void name_all(cm_tape *tape, const cm_tape_list *list) {
+    for (int i = 0; i < list->count; i++)
+        for (int t = 0; t < CM_CALL_TENSORS; t++) name_owner(tape, list->node[i].t[t]);
+}
+
+/* Of those that are named, or of the others, from *end on, which moves. */
+static void give_places(cm_tape *tape, cm_var first, bool named, size_t *end) {
     for (cm_var i = first; i < tape->vars; i++) {
         cm_tape_var *v = &tape->var[i];
-        if (v->memory != CM_MEM_WORK || v->lies_in != CM_NO_VAR) continue;
-        v->offset = *bytes;
-        *bytes += cm_align(cm_tensor_bytes(&v->shape));
+        if (v->memory != CM_MEM_WORK || v->lies_in != CM_NO_VAR || v->named != named) continue;
+        v->offset = *end;
+        *end += cm_align(cm_tensor_bytes(&v->shape));
     }
+}
+
+/* What is not named has a place behind the block, where it meets nothing. */
+void cm_tape_place(cm_tape *tape, cm_var first) {
+    size_t *bytes = &tape->bytes[CM_MEM_WORK];
+    name_all(tape, &tape->forward);
+    name_all(tape, &tape->backward);
+    for (int i = 0; i < tape->constants; i++) name_owner(tape, tape->constant[i].var);
+    give_places(tape, first, true, bytes);
+    size_t beyond = *bytes;
+    give_places(tape, first, false, &beyond);
     for (cm_var i = first; i < tape->vars; i++)
         if (tape->var[i].memory == CM_MEM_WORK) resolve(tape, i);
 }

@@ -72,6 +72,39 @@ START_TEST(gradients_are_final_where_the_tape_says) {
 }
 END_TEST
 
+enum { WIDE = 64 };
+
+/* A target next to what learns, with or without a gradient, as of a consistency loss. */
+static void record_target(graph *g, bool stops) {
+    g->coefficient = input_1d(g);
+    cm_var x = input_2d(g, 4), target = x;
+    x = cm_tape_dense(g->tape, x, matrix(g, "first", WIDE, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    target = cm_tape_dense(g->tape, target, matrix(g, "target", WIDE, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    target = cm_tape_activation(g->tape, target, CM_ACT_TANH);
+    if (stops) target = cm_tape_stop_gradient(g->tape, target);
+    add_scalar_loss(g, cm_tape_add(g->tape, x, target, CM_ACT_NONE), WIDE);
+}
+
+static void record_stopped(graph *g) { record_target(g, true); }
+static void record_learnt(graph *g) { record_target(g, false); }
+
+START_TEST(gradients_of_what_no_loss_depends_on_take_no_memory) {
+    enum { SAVED = 2 * B * WIDE * (int)sizeof(float) };
+    graph *stopped = make(record_stopped, true), *learnt = make(record_learnt, true);
+    const size_t whole = cm_tape_bytes(learnt->tape, CM_MEM_WORK);
+    ck_assert_uint_le(cm_tape_bytes(stopped->tape, CM_MEM_WORK) + SAVED, whole);
+    ck_assert(memcmp(stopped->parameter, learnt->parameter, sizeof learnt->parameter) == 0);
+    ck_assert_double_eq(total_loss(stopped), total_loss(learnt));
+    ck_assert_int_eq(cm_pass_backward(stopped->pass), CM_OK);
+    ck_assert_int_eq(cm_pass_backward(learnt->pass), CM_OK);
+    const cm_param *first = cm_param_table_find(&learnt->table, "first");
+    ck_assert(
+        memcmp(stopped->gradient + first->offset, learnt->gradient + first->offset, first->count * sizeof(float)) == 0);
+    destroy(stopped);
+    destroy(learnt);
+}
+END_TEST
+
 static void record_search_step(graph *g) {
     cm_var rows = actions(g), next = cm_tape_input(g->tape, CM_I32, 1, (int[]){B});
     cm_var pool = cm_tape_pool(g->tape, 8, 4);
@@ -245,6 +278,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_pass_follows_blocks_that_move_and_gives_the_same_bits);
     tcase_add_test(tests, gradients_are_final_where_the_tape_says);
+    tcase_add_test(tests, gradients_of_what_no_loss_depends_on_take_no_memory);
     tcase_add_test(tests, states_go_from_slot_to_slot_of_the_pool);
     tcase_add_test(tests, batch_norm_calls_are_listed_in_order);
     tcase_add_test(tests, what_cannot_be_recorded_is_named);
