@@ -346,9 +346,10 @@ typedef struct cumind_search_options {
 /* mctx's defaults of a policy, with 25 simulations. */
 CUMIND_API cumind_search_options cumind_search_defaults(cumind_policy policy);
 
-/* What one call of the model writes; arrays of the search, every number finite. Logits that the caller has in an array
- * of its own need not be copied: the call sets logits_at. That array stays as it is until the next call of the same
- * function, or until cumind_search_run returns. */
+/* What one call of the model writes; arrays of the search, every number finite. In one run of a
+ * search, calls with the same n and the same address of `parent` have the same arrays throughout. Logits that the
+ * caller has in an array of its own need not be copied: the call sets logits_at. That array stays as it is until the
+ * next call of the same function, or until cumind_search_run returns. */
 typedef struct cumind_model_out {
     float *reward;          /* [n] of the transition                                              */
     float *discount;        /* [n] of what follows: gamma, -gamma where two alternate, 0 at ends  */

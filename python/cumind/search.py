@@ -408,7 +408,7 @@ _BLOCK = 256  # keys
 # array is (0: one number for each row).
 _Column = tuple[int, str, int]
 _REWARD, _DISCOUNT, _LOGITS, _VALUE, _LOGITS_AT, _LOGITS_STRIDE = range(6)
-_Out = ctypes.c_void_p * 6  # cumind_model_out: numbers of one size
+_Out: Any = ctypes.c_void_p * 6  # cumind_model_out: numbers of one size
 _LARGE = 1 << 13  # logits, from which on to tell where they are takes less than to copy them
 
 
@@ -418,16 +418,14 @@ class _Rows(NamedTuple):
     parent: NDArray[np.int32]
     action: NDArray[np.int32]
     child: NDArray[np.int32]
-    addresses: list[int | None]  # in cumind_model_out
     # Of each column its name, its array, the shape of a whole batch's, and whether the library may read the model's own array.
     out: list[tuple[str, NDArray[Any], tuple[int, ...], bool]]
 
 
-def _stride(array: NDArray[Any]) -> int:
-    """Floats from row to row of an array that the library can read where it is; 0: it cannot."""
+def _can_stay(array: NDArray[Any]) -> bool:
+    """Whether the library can read an array of two dimensions where it is."""
     down, across = array.strides
-    can = array.dtype is _FLOAT32 and across == 4 and down >= 4 * array.shape[1] and array.flags.aligned
-    return down // 4 if can else 0
+    return array.dtype is _FLOAT32 and across == 4 and down >= 4 * array.shape[1] and array.flags.aligned
 
 
 class _Search:
@@ -458,14 +456,14 @@ class _Search:
         self.states = _States(self.kind, root.embedding, self.batch, self.nodes, is_even)
         self.error: BaseException | None = None
 
-    def _look(self, n: int, slots: tuple[int, int, int], out: list[int | None], columns: tuple[_Column, ...]) -> _Rows:
+    def _look(self, n: int, slots: tuple[int, int, int], out: Any, columns: tuple[_Column, ...]) -> _Rows:
         parent, action, child = (lib.view(self.handle, address, ctypes.c_int32, (n,)) for address in slots)
         made = []
         for member, name, width in columns:
             row = (width,) if width else ()
             may_stay = member == _LOGITS and n * width >= _LARGE and self.chance == 0
             made.append((name, lib.view(self.handle, out[member], ctypes.c_float, (n, *row)), (self.batch, *row), may_stay))
-        return _Rows(parent, action, child, out, made)
+        return _Rows(parent, action, child, made)
 
     def _whole(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """The model has always whole batches: the first row stands for those that are not wanted."""
@@ -473,18 +471,17 @@ class _Search:
 
     def callback(self, play: Callable[[Any, Any], tuple[tuple[Any, ...], Any]], columns: tuple[_Column, ...]) -> Any:
         """The C side of a function of actions and embeddings that gives an array for each column, and the next embeddings."""
-        seen: dict[tuple[int, ...], _Rows] = {}
-        numbers, make, get, put = self.kind.numbers, self.kind.make, self.states.get, self.states.put
+        seen: dict[tuple[int, int], _Rows] = {}
+        numbers, make, address = self.kind.numbers, self.kind.make, self.kind.address
+        get, put = self.states.get, self.states.put
         held: Any = None  # the logits that the library reads after this call
 
         def call(_: Any, n: int, parent: int, action: int, child: int, out: int) -> int:
             nonlocal held
             try:
-                told = _Out.from_address(out)
-                key, addresses = (n, parent, action, child), told[:_LOGITS_AT]
-                rows = seen.get(key)
-                if rows is None or rows.addresses != addresses:
-                    rows = seen[key] = self._look(n, key[1:], addresses, columns)
+                rows = seen.get((n, parent))
+                if rows is None:
+                    rows = seen[n, parent] = self._look(n, (parent, action, child), _Out.from_address(out), columns)
                 if n == self.batch:
                     slots, actions = rows.parent, rows.action.copy()
                 else:
@@ -495,8 +492,9 @@ class _Search:
                     array = numbers(name, value)
                     if array.shape != shape:
                         raise InputError(f"{name}: shape {array.shape}, but {shape} is wanted")
-                    if may_stay and (stride := _stride(array)):
-                        told[_LOGITS_AT], told[_LOGITS_STRIDE], held = self.kind.address(array), stride, array
+                    if may_stay and _can_stay(array):
+                        told, held = _Out.from_address(out), array
+                        told[_LOGITS_AT], told[_LOGITS_STRIDE] = address(array), array.strides[0] // 4
                     else:
                         view[...] = array if n == shape[0] else array[:n]
                 return 0
