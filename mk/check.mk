@@ -186,10 +186,14 @@ ATARI_RUN = PATH="$(CURDIR)/$(ATARI)/bin:$$PATH" CUMIND_LIBRARY='$(abspath $(BUI
 check-atari: all $(ATARI)/ready ## games of Atari's against a plain loop over ale-py and OpenCV: rewards, ends, pictures
 	@$(ATARI_RUN) scripts/check_atari --decisions $(or $(DECISIONS),20000)
 
+#: UPDATES=500          of each run of `make check-atari-recipe`; ONLY=runs or ONLY=memory: one half of it
+check-atari-recipe: all $(ATARI)/ready $(REHEARSED) ## recipe B of Atari-100k on ref, cpu and far memory, killed and resumed, and its plan of memory against what it takes (12 GB)
+	@PATH="$(CURDIR)/$(ATARI)/bin:$$PATH" python3 scripts/check_atari_recipe $(BUILD)/cumind $(REHEARSAL)/cumind $(or $(UPDATES),500) $(ONLY)
+
 peer-atari: all $(ATARI)/ready ## the speed of games of Atari's against ale-py's own vector environment, in gray and in colours
 	@$(ATARI_RUN) scripts/peers/atari_steps.py
 	@$(ATARI_RUN) scripts/peers/atari_steps.py --colour --size 96
-.PHONY: check-atari peer-atari
+.PHONY: check-atari check-atari-recipe peer-atari
 
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
@@ -253,7 +257,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
