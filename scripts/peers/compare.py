@@ -1,6 +1,6 @@
 """Measures cumind against its baselines on this machine, interleaved (A-B-A-B), and prints the ratios of the medians.
 
-usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|sizes|train|tree|package]
+usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|sizes|train|pictures|tree|package]
 """
 import argparse
 import json
@@ -39,7 +39,17 @@ def rows():
             yield (f"train {dtype} / torch {mode}", "samples_per_second",
                    ["train", *TRAIN, "--dtype", dtype],
                    ["torch_train.py", *TRAIN, "--dtype", dtype, "--mode", mode], goal)
+    yield from picture_rows()
     yield from package_rows()
+
+
+def picture_rows():
+    """Residual networks on Atari's pictures, in training; baselines compute on channels last."""
+    for dtype in ("float32", "bfloat16"):
+        size = ["--batch", "64", "--dtype", dtype]
+        yield (f"pictures {dtype} / torch compile", "samples_per_second",
+               ["train", "--network", "configured", "--config", "atari100k_c", *size],
+               ["torch_resnet.py", "--preset", "atari", "--device", "cpu", "--mode", "compile", *size], 1.5)
 
 
 def package_rows():
@@ -71,7 +81,8 @@ def measure(command):
 def own_command(own, args):
     if own[0].endswith(".py"):
         return [sys.executable, str(HERE / own[0]), *own[1:], "--seconds", args.seconds]
-    return [args.cumind, "benchmark", *own, "--network", "plain", "--threads", str(args.threads), "--json"]
+    network = [] if "--network" in own else ["--network", "plain"]
+    return [args.cumind, "benchmark", *own, *network, "--threads", str(args.threads), "--json"]
 
 
 def baseline_command(baseline, args):
