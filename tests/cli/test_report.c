@@ -91,13 +91,15 @@ START_TEST(atari_has_an_optimality_gap_and_its_own_games) {
 }
 END_TEST
 
+#define LEFT_OUT_UNJUDGED                                                                                              \
+    "left out: odd/unjudged/result.json: has no final evaluation: final_evaluation_episodes was 0, or the time was "   \
+    "over before an episode of it had ended\n"
+
 /* Each of them in one line, as a warning and in the report. */
 START_TEST(what_is_left_out_has_a_line_each) {
     static const char *const lines[] = {
         "left out: odd/going: has no result.json: it has not finished (cumind train --resume goes on with it)\n",
-        "left out: odd/other: catch is no game of minatar\n",
-        "left out: odd/unjudged/result.json: has no final evaluation: final_evaluation_episodes was 0, or the time was "
-        "over before an episode of it had ended\n",
+        "left out: odd/other: catch is no game of minatar\n", LEFT_OUT_UNJUDGED,
         "left out: odd/torn/result.json:1: ", "left out: odd/unread/config.json:1: MCTS.policy: "};
     report("report minatar odd two");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
