@@ -241,5 +241,7 @@ const float *cm_pass_result(const cm_pass *pass, cm_var var) {
 }
 
 cm_status cm_pass_read(const cm_pass *pass, cm_var var, void *out) {
+    if (!cm_tape_has_memory(pass->tape, var))
+        return cm_fail(CM_ERR_STATE, "variable %d of a tape has no memory: no call names it", var);
     return cm_stream_read(pass->stream, out, cm_pass_data(pass, var), cm_tensor_bytes(&pass->tape->var[var].shape));
 }

@@ -285,7 +285,8 @@ cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) CM_MUST_USE;
  * the host of one of them, valid and unchanged until the next cm_pass_fetch (or run, where the device is the host). */
 cm_status cm_pass_fetch(cm_pass *pass) CM_MUST_USE;
 const float *cm_pass_result(const cm_pass *pass, cm_var var);
-/* Any variable that is contiguous, into out; waits for the pass. For tests and reports. */
+/* Any variable that is contiguous, into out; waits for the pass. For tests and reports. CM_ERR_STATE: no call names it,
+ * so it has no memory. */
 cm_status cm_pass_read(const cm_pass *pass, cm_var var, void *out) CM_MUST_USE;
 
 #ifdef __cplusplus

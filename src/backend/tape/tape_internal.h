@@ -107,6 +107,8 @@ bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
 /* Gives the WORK variables from `first` on their offsets in the block: once all are known, and again for those that
  * are made later. Those that no call names, such as gradients of what no loss depends on, take no memory. */
 void cm_tape_place(cm_tape *tape, cm_var first);
+/* Whether x has memory: it is given, or a call names it or what it lies in. */
+bool cm_tape_has_memory(const cm_tape *tape, cm_var x);
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */
 bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);

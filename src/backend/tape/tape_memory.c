@@ -119,6 +119,11 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     return v->offset;
 }
 
+bool cm_tape_has_memory(const cm_tape *tape, cm_var x) {
+    const cm_var owner = position_of(tape, x).owner;
+    return owner == CM_NO_VAR || tape->var[owner].named;
+}
+
 static void name_owner(cm_tape *tape, cm_var x) {
     const cm_var owner = x == CM_NO_VAR ? CM_NO_VAR : position_of(tape, x).owner;
     if (owner != CM_NO_VAR) tape->var[owner].named = true;

@@ -100,6 +100,9 @@ START_TEST(gradients_of_what_no_loss_depends_on_take_no_memory) {
     const cm_param *first = cm_param_table_find(&learnt->table, "first");
     ck_assert(
         memcmp(stopped->gradient + first->offset, learnt->gradient + first->offset, first->count * sizeof(float)) == 0);
+    cm_var without = 0;
+    while (cm_tape_has_memory(stopped->tape, without)) ck_assert_int_lt(++without, stopped->tape->vars);
+    ck_assert_int_eq(cm_pass_read(stopped->pass, without, NULL), CM_ERR_STATE);
     destroy(stopped);
     destroy(learnt);
 }
