@@ -31,7 +31,7 @@ typedef struct cm_tape_var {
     cm_var grad;     /* CM_NO_VAR: no gradient is wanted */
     cm_var base;     /* of a view: the variable whose memory and gradient it shares, else CM_NO_VAR */
     bool slice;      /* the view is a part of its base: of its rows or of its columns */
-    bool named;      /* of WORK, with a place of its own: a call or a constant has it, or a part of it */
+    bool named;      /* of WORK: a call or a constant has it, a part of it, or what it lies in */
     bool written;    /* while recording backward: its gradient has been written */
     size_t used;     /* elements of it that slices with a written gradient cover */
 } cm_tape_var;
@@ -107,7 +107,7 @@ bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
 /* Gives the WORK variables from `first` on their offsets in the block: once all are known, and again for those that
  * are made later. Those that no call names, such as gradients of what no loss depends on, take no memory. */
 void cm_tape_place(cm_tape *tape, cm_var first);
-/* Whether x has memory: it is given, or a call names it or what it lies in. */
+/* Of a finished tape: whether x has memory: it is given, or a call names it or what it lies in. */
 bool cm_tape_has_memory(const cm_tape *tape, cm_var x);
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */

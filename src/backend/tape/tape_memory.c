@@ -115,13 +115,13 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     cm_tape_var *v = &tape->var[x];
     if (v->lies_in == CM_NO_VAR) return v->offset;
     v->offset += resolve(tape, v->lies_in);
+    v->named = tape->var[v->lies_in].named;
     v->lies_in = CM_NO_VAR;
     return v->offset;
 }
 
 bool cm_tape_has_memory(const cm_tape *tape, cm_var x) {
-    const cm_var owner = position_of(tape, x).owner;
-    return owner == CM_NO_VAR || tape->var[owner].named;
+    return tape->var[x].memory != CM_MEM_WORK || tape->var[x].named;
 }
 
 static void name_owner(cm_tape *tape, cm_var x) {
