@@ -69,35 +69,58 @@ static const uint8_t *pixel_at(const cm_image *image, int x, int y) {
 }
 
 static bool is_same(const cm_gif *gif, const cm_image *image, int x, int y) {
-    return gif->has_begun && memcmp(pixel_at(image, x, y), pixel_at(&gif->last, x, y), 3) == 0;
+    return memcmp(pixel_at(image, x, y), pixel_at(&gif->last, x, y), 3) == 0;
 }
 
-static bool is_row_same(const cm_gif *gif, const cm_image *image, int y) {
-    return memcmp(pixel_at(image, 0, y), pixel_at(&gif->last, 0, y), 3 * (size_t)image->width) == 0;
+static bool has_changed(const cm_gif *gif, const cm_image *image, int x, int y) {
+    return !gif->has_begun || !is_same(gif, image, x, y);
+}
+
+/* Pixels `first` .. `end` - 1 of a row. */
+typedef struct span {
+    int first, end;
+} span;
+
+/* How many pixels from `first` on are the same, in steps of eight while they are. */
+static int same_from(const cm_gif *gif, const cm_image *image, int first, int y) {
+    enum { STEP = 8 };
+    int x = first;
+    while (x + STEP <= image->width && memcmp(pixel_at(image, x, y), pixel_at(&gif->last, x, y), 3 * STEP) == 0)
+        x += STEP;
+    while (x < image->width && is_same(gif, image, x, y)) x++;
+    return x;
+}
+
+/* From the first pixel of a row that has changed to the last one; before the first frame every pixel has. */
+static span find_span(const cm_gif *gif, const cm_image *image, int y) {
+    span s = {0, image->width};
+    if (!gif->has_begun) return s;
+    s.first = same_from(gif, image, 0, y);
+    while (s.end > s.first && is_same(gif, image, s.end - 1, y)) s.end--;
+    return s;
 }
 
 /* A frame like the last one has one pixel. */
 static area find_changed(const cm_gif *gif, const cm_image *image) {
-    int top = 0, bottom = image->height, left = image->width, right = 0;
-    if (!gif->has_begun) return (area){0, 0, image->width, image->height};
-    while (top < bottom && is_row_same(gif, image, top)) top++;
-    while (bottom > top && is_row_same(gif, image, bottom - 1)) bottom--;
-    for (int y = top; y < bottom; y++) {
-        int x = 0, end = image->width;
-        while (x < left && is_same(gif, image, x, y)) x++;
-        while (end > right && is_same(gif, image, end - 1, y)) end--;
-        left = x < left ? x : left, right = end > right ? end : right;
+    int top = image->height, bottom = 0, left = image->width, right = 0;
+    for (int y = 0; y < image->height; y++) {
+        const span s = find_span(gif, image, y);
+        if (s.first == s.end) continue;
+        top = y < top ? y : top, bottom = y + 1;
+        left = s.first < left ? s.first : left, right = s.end > right ? s.end : right;
     }
-    return top == bottom ? (area){0, 0, 1, 1} : (area){left, top, right - left, bottom - top};
+    return top >= bottom ? (area){0, 0, 1, 1} : (area){left, top, right - left, bottom - top};
 }
 
 /* ---- frames ---- */
 
 static void choose_colours(cm_gif *gif, const cm_image *image, area a) {
     cm_palette_begin(&gif->palette);
-    for (int y = a.y; y < a.y + a.height; y++)
-        for (int x = a.x; x < a.x + a.width; x++)
-            if (!is_same(gif, image, x, y)) cm_palette_add(&gif->palette, pixel_at(image, x, y));
+    for (int y = a.y; y < a.y + a.height; y++) {
+        const span s = find_span(gif, image, y);
+        for (int x = s.first; x < s.end; x++)
+            if (has_changed(gif, image, x, y)) cm_palette_add(&gif->palette, pixel_at(image, x, y));
+    }
     cm_palette_choose(&gif->palette);
 }
 
@@ -127,10 +150,11 @@ static cm_status begin(cm_gif *gif, const cm_image *image) {
 
 static cm_status put_pixels(cm_gif *gif, const cm_image *image, area a, int clear) {
     for (int y = a.y; y < a.y + a.height; y++) {
-        for (int x = 0; x < a.width; x++)
-            gif->line[x] = (GifPixelType)(is_same(gif, image, a.x + x, y)
-                                              ? clear
-                                              : cm_palette_index(&gif->palette, pixel_at(image, a.x + x, y)));
+        const span s = find_span(gif, image, y);
+        memset(gif->line, clear, (size_t)a.width);
+        for (int x = s.first; x < s.end; x++)
+            if (has_changed(gif, image, x, y))
+                gif->line[x - a.x] = (GifPixelType)cm_palette_index(&gif->palette, pixel_at(image, x, y));
         CM_TRY(check(gif, EGifPutLine(gif->file, gif->line, a.width)));
     }
     return CM_OK;
