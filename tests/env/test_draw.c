@@ -60,21 +60,20 @@ static uint64_t mix_pixels(void) {
 static const char *const sizes[] = {"hex2", "hex11",    "hex19",  "go2",    "go9",
                                     "go19", "gomoku15", "glide1", "glide2", "glide6"};
 
-/* Every row, and some sizes: a drawing of its own, 320 wide, which a step changes. */
+/* Every row, and some sizes: a drawing, 320 wide, which a step changes. A row may leave it out: then it is its text. */
 START_TEST(every_environment_has_a_drawing_that_follows_its_state) {
     int rows, changed = 0;
     const cm_env_def *const *registry = cm_env_registry(&rows);
     for (int i = 0; i < rows + (int)(sizeof sizes / sizeof *sizes); i++) {
         cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_EVALUATE, (uint64_t)i), 0);
         open_env(i < rows ? registry[i]->name : sizes[i - rows]);
-        ck_assert_msg(env.def->draw || env.def->colours, "%s has no drawing", env.spec.name);
         cm_env_moment moment = CM_ENV_NO_MOMENT;
         uint64_t last = 0;
         changed = 0;
         for (int k = 0; k < 12; k++) {
             render(&moment);
             ck_assert_int_eq(image.width, 320);
-            ck_assert_msg(image.height >= 60 && image.height <= 500, "%s: %d high", env.spec.name, image.height);
+            ck_assert_msg(image.height >= 40 && image.height <= 500, "%s: %d high", env.spec.name, image.height);
             changed += mix_pixels() != last;
             last = mix_pixels();
             if (cm_env_ended(state)) break;
