@@ -44,12 +44,14 @@ static bool is_in_package(const char *program) {
 
 cm_status cm_module_find(const char *program, const cm_module_about *about, char path[CM_MODULE_PATH_BYTES]) {
     const char *const folders[] = {"lib", "../lib/cumind", "../../lib", about->package};
-    const size_t count = about->package && is_in_package(program) ? 4 : 3;
+    const bool packed = is_in_package(program);
+    const size_t count = packed && about->package ? 4 : 3;
     for (size_t i = 0; i < count; i++) {
         int length = snprintf(path, CM_MODULE_PATH_BYTES, "%s/%s/%s", program, folders[i], about->file);
         if (length < CM_MODULE_PATH_BYTES && cm_file_exists(path)) return CM_OK;
     }
-    if (count == 4) return cm_fail(CM_ERR_ABSENT, "the module %s is not installed: %s", about->file, about->install);
+    if (packed && about->install)
+        return cm_fail(CM_ERR_ABSENT, "the module %s is not installed: %s", about->file, about->install);
     return cm_fail(CM_ERR_ABSENT, "the module %s is neither in %s/lib nor in %s/../lib/cumind: build it with `%s`",
                    about->file, program, program, about->build);
 }

@@ -24,7 +24,7 @@ typedef struct cm_module_about {
     const char *lacks; /* what to do if it does not: "add ..."; NULL: no user has written it */
     /* Where this program is in a package of Python (cumind/lib/): */
     const char *package; /* from there, the package that has the module: "../../cumind_cuda"; NULL: none has */
-    const char *install; /* what to do if it is not there: "pip install ..." */
+    const char *install; /* what to do if it is not there: "pip install ..."; NULL: `build` */
 } cm_module_about;
 
 enum { CM_MODULE_PATH_BYTES = 1024 };

