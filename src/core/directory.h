@@ -57,6 +57,9 @@ cm_status cm_dir_append(const cm_dir *dir, const char *name, int *file) CM_MUST_
 cm_status cm_dir_read(const cm_dir *dir, const char *name, size_t limit, char **data, size_t *size) CM_MUST_USE;
 cm_status cm_dir_begin(const cm_dir *dir, const char *name, cm_file_writer **out) CM_MUST_USE;
 cm_status cm_dir_write(const cm_dir *dir, const char *name, const void *data, size_t size) CM_MUST_USE;
+/* Like cm_dir_write without its fsync, which takes tens of milliseconds of some disks: readers see all of the file or
+ * the one before, but after a power cut it may be empty. For what is looked at, and can be done without. */
+cm_status cm_dir_write_unsynced(const cm_dir *dir, const char *name, const void *data, size_t size) CM_MUST_USE;
 
 /* ---- changes ---- */
 

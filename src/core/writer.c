@@ -133,9 +133,10 @@ static cm_status sync_folder(const cm_file_writer *writer) {
     return cm_file_fail(writer->path, "sync the folder of");
 }
 
-cm_status cm_file_commit(cm_file_writer *writer) {
+/* The file under its name. Without `is_durable` the system writes it to its disk when it likes. */
+static cm_status publish(cm_file_writer *writer, bool is_durable) {
     cm_status status = flush(writer);
-    if (status == CM_OK && sync_file(writer->file) != 0) status = cm_file_fail(writer->path, "sync");
+    if (status == CM_OK && is_durable && sync_file(writer->file) != 0) status = cm_file_fail(writer->path, "sync");
     if (close(writer->file) != 0 && errno != EINTR && status == CM_OK) status = cm_file_fail(writer->path, "close");
     writer->file = -1;
     if (status == CM_OK && renameat(writer->folder, writer->temporary, writer->folder, writer->name) != 0)
@@ -144,10 +145,12 @@ cm_status cm_file_commit(cm_file_writer *writer) {
         cm_file_abandon(writer);
         return status;
     }
-    status = sync_folder(writer);
+    if (is_durable) status = sync_folder(writer);
     drop(writer);
     return status;
 }
+
+cm_status cm_file_commit(cm_file_writer *writer) { return publish(writer, true); }
 
 void cm_file_abandon(cm_file_writer *writer) {
     if (!writer) return;
@@ -155,13 +158,21 @@ void cm_file_abandon(cm_file_writer *writer) {
     drop(writer);
 }
 
-cm_status cm_dir_write(const cm_dir *dir, const char *name, const void *data, size_t size) {
+static cm_status write_whole(const cm_dir *dir, const char *name, const void *data, size_t size, bool is_durable) {
     cm_file_writer *writer = NULL;
     CM_TRY(cm_dir_begin(dir, name, &writer));
     cm_status status = cm_file_append(writer, data, size);
-    if (status == CM_OK) return cm_file_commit(writer);
+    if (status == CM_OK) return publish(writer, is_durable);
     cm_file_abandon(writer);
     return status;
+}
+
+cm_status cm_dir_write(const cm_dir *dir, const char *name, const void *data, size_t size) {
+    return write_whole(dir, name, data, size, true);
+}
+
+cm_status cm_dir_write_unsynced(const cm_dir *dir, const char *name, const void *data, size_t size) {
+    return write_whole(dir, name, data, size, false);
 }
 
 /* ---- by a path that may be a link ---- */

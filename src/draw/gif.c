@@ -64,12 +64,13 @@ void cm_gif_destroy(cm_gif *gif) {
 
 /* ---- what has changed ---- */
 
-static const uint8_t *pixel_at(const cm_image *image, int x, int y) {
+static inline const uint8_t *pixel_at(const cm_image *image, int x, int y) {
     return image->rgb + 3 * ((size_t)y * (size_t)image->width + (size_t)x);
 }
 
-static bool is_same(const cm_gif *gif, const cm_image *image, int x, int y) {
-    return memcmp(pixel_at(image, x, y), pixel_at(&gif->last, x, y), 3) == 0;
+static inline bool is_same(const cm_gif *gif, const cm_image *image, int x, int y) {
+    const uint8_t *a = pixel_at(image, x, y), *b = pixel_at(&gif->last, x, y);
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
 static bool has_changed(const cm_gif *gif, const cm_image *image, int x, int y) {

@@ -93,8 +93,8 @@ cm_status cm_episode_files_write(const cm_dir *run, int64_t updates, const cm_fi
     CM_TRY(cm_dir_make(run, folder_name));
     CM_TRY(cm_dir_enter(&folder, run, folder_name));
     name_file((long long)updates, name);
-    cm_status status = cm_dir_write(&folder, name, gif->data, gif->size);
-    if (status == CM_OK && is_best) status = cm_dir_write(&folder, best_name, gif->data, gif->size);
+    cm_status status = cm_dir_write_unsynced(&folder, name, gif->data, gif->size);
+    if (status == CM_OK && is_best) status = cm_dir_write_unsynced(&folder, best_name, gif->data, gif->size);
     if (status == CM_OK) status = prune(&folder, (long long)updates, most);
     cm_dir_close(&folder);
     return status;

@@ -68,6 +68,26 @@ START_TEST(files_are_written_and_read_back) {
 }
 END_TEST
 
+/* Calls of fsync, which this program's own one counts. */
+static int syncs;
+int fsync(int file) {
+    (void)file;
+    syncs++;
+    return 0;
+}
+
+START_TEST(an_unsynced_file_is_whole_and_waits_for_no_disk) {
+    syncs = 0;
+    ck_assert_int_eq(cm_dir_write_unsynced(&dir, "a", "one", 3), CM_OK);
+    ck_assert_int_eq(cm_dir_write_unsynced(&dir, "a", "other", 5), CM_OK);
+    ck_assert_int_eq(syncs, 0);
+    expect_content("in/a", "other");
+    ck_assert_int_eq(cm_dir_write(&dir, "a", "safe", 4), CM_OK);
+    ck_assert_int_eq(syncs, 2); /* of the file, and of its folder */
+    expect_content("in/a", "safe");
+}
+END_TEST
+
 START_TEST(links_are_not_followed) {
     char *data, target[64];
     size_t size;
@@ -225,6 +245,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, files_are_written_and_read_back);
+    tcase_add_test(tests, an_unsynced_file_is_whole_and_waits_for_no_disk);
     tcase_add_test(tests, links_are_not_followed);
     tcase_add_test(tests, a_link_in_the_way_of_a_writer_is_not_written_through);
     tcase_add_test(tests, what_is_no_file_is_refused_at_once);
