@@ -22,7 +22,7 @@ SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c))
 SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h))
-PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
+PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc src/core/von_mises.inc
 
 # include/cumind.h for other programs: its soname counts CUMIND_INTERFACE.
 SONAME := libcumind.so.$(shell sed -n 's/^\#define CUMIND_INTERFACE //p' include/cumind.h)

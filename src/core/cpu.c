@@ -114,6 +114,17 @@ int cm_cpu_count(void) {
     return limit > 0 ? limit : 1;
 }
 
+#if defined(__x86_64__)
+cm_simd cm_cpu_simd(void) {
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (has_avx512) return CM_SIMD_AVX512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? CM_SIMD_AVX2 : CM_SIMD_ANY;
+}
+#else
+cm_simd cm_cpu_simd(void) { return CM_SIMD_ANY; }
+#endif
+
 /* Processors [first, end) of those in `all`. */
 static void choose(const cpu_set_t *all, int first, int end, cpu_set_t *out) {
     int number = 0;

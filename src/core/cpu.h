@@ -12,6 +12,16 @@ extern "C" {
  * SLURM_CPUS_PER_TASK. */
 int cm_cpu_count(void);
 
+/* The instruction sets of x86-64 that kernels are written for, best first. */
+typedef enum cm_simd {
+    CM_SIMD_AVX512, /* F, BW, DQ and VL */
+    CM_SIMD_AVX2,   /* with FMA         */
+    CM_SIMD_ANY     /* what every processor of the target has */
+} cm_simd;
+
+/* The best one that this processor has; CM_SIMD_ANY on other architectures. */
+cm_simd cm_cpu_simd(void);
+
 /* From now on this process, and what it starts, keeps to one of `sharing` even shares of the processors that it may
  * use, number `place` from 0; to at most `most` of them (at least 1). Where there are fewer processors than shares
  * several have the same one. What the system refuses is left to it. */

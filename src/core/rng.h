@@ -30,7 +30,8 @@ typedef enum cm_purpose {
     CM_RNG_EXPLORE,    /* uniform moves in place of the search's                 */
     CM_RNG_TEST,       /* tests and benchmarks                                   */
     CM_RNG_REANALYSE,  /* root noise of searches made again; instance = batch row */
-    CM_RNG_PICTURE     /* shifts and intensities of pictures; instance = batch row */
+    CM_RNG_PICTURE,    /* shifts and intensities of pictures; instance = batch row */
+    CM_RNG_ANGLE       /* von Mises draws of library users; instance = stream      */
 } cm_purpose;
 
 typedef struct cm_key {

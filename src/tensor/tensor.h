@@ -6,7 +6,7 @@
 #ifndef CM_TENSOR_TENSOR_H
 #define CM_TENSOR_TENSOR_H
 
-#include "core/status.h"
+#include "core/bits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,23 +42,6 @@ size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to after the
 bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b);
 bool cm_tensor_contiguous(const cm_tensor *t);
 void cm_tensor_describe(const cm_tensor *t, char out[64]); /* "float32 [64, 128]" */
-
-/* The bits of a float32, and back. */
-typedef union cm_float_bits {
-    float value;
-    uint32_t bits;
-} cm_float_bits;
-
-static CM_HD inline uint32_t cm_float_to_bits(float x) {
-    cm_float_bits v;
-    v.value = x;
-    return v.bits;
-}
-static CM_HD inline float cm_float_of_bits(uint32_t bits) {
-    cm_float_bits v;
-    v.bits = bits;
-    return v.value;
-}
 
 /* bfloat16 <-> float32, round to nearest even; NaN stays NaN. Every case is worked out before one is chosen: no branch
  * keeps a device from rounding many numbers at a time. Where it has an instruction for it that is taken. */

@@ -2,17 +2,14 @@
 
 #include <stddef.h>
 
+#include "core/cpu.h"
+
 #if defined(__x86_64__)
 static const cm_kernels *const best_first[] = {&cm_kernels_avx512, &cm_kernels_avx2, &cm_kernels_base};
-static int first_usable(void) {
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (avx512) return 0;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 2;
-}
+static int first_usable(void) { return (int)cm_cpu_simd(); }
 
 const cm_kernels *cm_kernels_bf16(void) {
-    return first_usable() == 0 && __builtin_cpu_supports("avx512bf16") ? &cm_kernels_avx512bf16 : NULL;
+    return cm_cpu_simd() == CM_SIMD_AVX512 && __builtin_cpu_supports("avx512bf16") ? &cm_kernels_avx512bf16 : NULL;
 }
 #else
 static const cm_kernels *const best_first[] = {
