@@ -36,7 +36,7 @@ const cm_module_about cm_cuda_module = {
              "LD_LIBRARY_PATH",
     .entry = CM_MODULE_ENTRY,
     .package = "../../cumind_cuda",
-    .install = "pip install 'cumind[cuda]'",
+    .install = "have the wheel of `make wheel-cuda`, and pip install --find-links FOLDER 'cumind[cuda]'",
 };
 
 cm_status cm_module_open(const char *path, const cm_backend_class **out) {

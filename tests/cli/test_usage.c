@@ -444,8 +444,9 @@ START_TEST(doctor_finds_libraries_of_nvidia_in_packages_of_python) {
         cm_test_folder, CM_TEST_PROGRAM);
     ck_assert_int_eq(system(command), 0);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "\ngpu libraries  ok     the module cumind_cuda.so is not installed: pip install "
-                               "'cumind[cuda]'; cuBLASLt ") != NULL,
+    ck_assert_msg(strstr(text,
+                         "\ngpu libraries  ok     the module cumind_cuda.so is not installed: have the wheel of "
+                         "`make wheel-cuda`, and pip install --find-links FOLDER 'cumind[cuda]'; cuBLASLt ") != NULL,
                   "%s", text);
     snprintf(said, sizeof said, "%s/site/nvidia/cudnn/lib/libcudnn.so.9; NCCL ", cm_test_folder);
     ck_assert_msg(strstr(text, "/site/nvidia/cu13/lib/libcublasLt.so.13; cuDNN ") && strstr(text, said), "%s", text);
