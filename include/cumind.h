@@ -419,6 +419,28 @@ typedef struct cumind_trees {
 /* Errors: CUMIND_ERR_STATE if the search has not run, or its last run failed. */
 CUMIND_API cumind_status cumind_search_get_trees(cumind_search *search, const cumind_trees *out);
 
+/* ---- angles ------------------------------------------------------------------------------------------------------ */
+
+/* Which angles to draw from von Mises distributions, density exp(kappa cos(theta - mu)) / (2 pi I0(kappa)). Draw i
+ * depends on (seed, stream, first + i) and on its mu and kappa alone: not on n, on threads or on the processor. */
+typedef struct cumind_angles {
+    uint64_t seed, stream;        /* of the random numbers; streams of a seed are independent                    */
+    uint64_t first;               /* number of the first draw in its stream                                      */
+    size_t n;                     /* draws; 0: nothing is done                                                   */
+    size_t mu_count, kappa_count; /* 1: one for all draws; or n                                                  */
+    int threads;                  /* 1 .. 1024; 0: as many as there are processors. Small batches take one alone */
+} cumind_angles;
+
+/* Draws into out [n], radians in [-pi, pi), float64. mu [mu_count]: centers in radians, finite, of any turn. kappa
+ * [kappa_count]: concentrations in [0, 1e30]; 0 is uniform, large ones are normal with variance 1 / kappa. Exact for
+ * all of them, by rejection (Best and Fisher 1979). `out` may be mu or kappa where that has n. Errors: CUMIND_ERR_INPUT
+ * names the first number that is out of its range, before anything is written; CUMIND_ERR_MEMORY. */
+CUMIND_API cumind_status cumind_von_mises(const cumind_angles *angles, const double *mu, const double *kappa,
+                                          double *out);
+/* The same in float32, which has random numbers of its own; the largest angle is the float32 below pi. */
+CUMIND_API cumind_status cumind_von_mises_float(const cumind_angles *angles, const float *mu, const float *kappa,
+                                                float *out);
+
 #ifdef __cplusplus
 }
 #endif

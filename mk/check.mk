@@ -224,10 +224,15 @@ reference: $(BUILD)/cumind $(BUILD)/$(SONAME) $(BASELINES)/ready ## draws games,
 	@$(BASELINES)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
 	@$(MINATAR) --rounds 0 --seed $(or $(SEED),1)
+	@$(ANGLES) --draws 1000000 --rounds 1 --seed $(or $(SEED),1)
 
 MINATAR = CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python $(BASELINES)/bin/python scripts/peers/minatar_frames.py --cumind $(BUILD)/cumind
 peer-minatar: all $(BASELINES)/ready ## plays MinAtar's games in its package and in cumind, bit for bit, and measures both
 	@$(MINATAR) --rounds $(ROUNDS) --seed $(or $(SEED),1) $(ARGS)
+
+ANGLES = CUMIND_LIBRARY='$(abspath $(BUILD)/$(SONAME))' PYTHONPATH=python $(BASELINES)/bin/python scripts/peers/von_mises.py
+peer-angles: all $(BASELINES)/ready ## draws 10^7 angles of each of 12 concentrations, which SciPy judges, and measures the rate against NumPy's
+	@$(ANGLES) --rounds $(ROUNDS) --seed $(or $(SEED),1) --json $(BUILD)/angles.json $(ARGS)
 
 check-export: all $(BASELINES)/ready ## exports networks of every family and option: the checker of onnx, ONNX Runtime and PyTorch judge the files
 	@$(BASELINES)/bin/python scripts/check_export $(BUILD)/cumind
@@ -263,4 +268,4 @@ check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (d
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar mutants mutants-kernels
+.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar peer-angles mutants mutants-kernels

@@ -4,6 +4,7 @@
     agent = cumind.load("runs/cp")
     env = gymnasium.make("cumind/connect4"); vector = gymnasium.make_vec("cumind/CartPole-v1", num_envs=1024)
     out = cumind.search.gumbel_muzero_policy(root, recurrent_fn, num_simulations=50)
+    angles = cumind.von_mises(0.0, kappa=4.0, size=1000, seed=1)
 
 Arrays are NumPy's. Every error is a cumind.Error whose text says what is wrong, where, and what to do. See docs/PYTHON.md.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from . import _native, search
 from .agent import Agent, Analysis, load
+from .angles import von_mises
 from .batch import Batch, names
 from ._native import Facts, Spec
 from .errors import (
@@ -61,4 +63,5 @@ __all__ = [
     "names",
     "search",
     "train",
+    "von_mises",
 ]

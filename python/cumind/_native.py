@@ -162,6 +162,18 @@ class SearchResult(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("action", "action_weights", "visits", "qvalues", "value")]
 
 
+class Angles(ctypes.Structure):
+    _fields_ = [
+        ("seed", c_uint64),
+        ("stream", c_uint64),
+        ("first", c_uint64),
+        ("n", ctypes.c_size_t),
+        ("mu_count", ctypes.c_size_t),
+        ("kappa_count", ctypes.c_size_t),
+        ("threads", c_int),
+    ]
+
+
 class Trees(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("parent", "action_from_parent", "visits", "value", "children")]
 
@@ -284,6 +296,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cumind_search_close": (None, [c_void_p]),
     "cumind_search_run": (c_int, [c_void_p, POINTER(Model), POINTER(Roots), POINTER(SearchResult)]),
     "cumind_search_get_trees": (c_int, [c_void_p, POINTER(Trees)]),
+    "cumind_von_mises": (c_int, [POINTER(Angles), c_void_p, c_void_p, c_void_p]),
+    "cumind_von_mises_float": (c_int, [POINTER(Angles), c_void_p, c_void_p, c_void_p]),
 }
 for _name, (_result, _arguments) in _SIGNATURES.items():
     _function = getattr(native, _name)
@@ -304,6 +318,7 @@ _WORDS = (
     (re.compile(r"\broots\.invalid\b"), "invalid_actions"),
     (re.compile(r"\broots\."), "root."),
     (re.compile(r"^legal\b"), "mask"),
+    (re.compile(r"^von Mises: (?=mu|kappa)"), ""),
 )
 
 

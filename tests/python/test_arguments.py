@@ -77,6 +77,10 @@ PUCT = {**POLICY, "dirichlet_fraction": 0.25, "dirichlet_alpha": 0.3, "pb_c_init
 
 # Name of a function: how it is got, and arguments that it takes.
 GOOD = {
+    "von_mises": (
+        lambda: cumind.von_mises,
+        {"mu": [0.0, 1.0], "kappa": 2, "size": (3, 2), "seed": 1, "stream": 0, "first": 0, "dtype": np.float32, "threads": 1},
+    ),
     "load": (lambda: cumind.load, {"run": lambda: runs.path("pole"), "checkpoint": "latest"}),
     "Agent": (lambda: cumind.Agent, {"run": lambda: runs.path("pole"), "checkpoint": "latest"}),
     "Agent.act": (lambda: IT.game_agent.act, {"observation": FULL, "mask": np.ones(7, bool)}),
@@ -277,6 +281,27 @@ OF_PUCT = [
 
 # Of each function: argument, bad value, words of the exception.
 BAD = {
+    "von_mises": [
+        ("mu", "north", "mu: <U5 is no type of numbers"),
+        ("mu", [0.0, NAN], r"^mu\[1\] is nan; a finite angle in radians is wanted"),
+        ("mu", 1j, "mu: complex128 is no type of numbers"),
+        ("mu", np.zeros(3), r"size: \(3,\) of mu and kappa does not fit into \(3, 2\)"),
+        ("kappa", None, "kappa: object is no type of numbers"),
+        ("kappa", -1.0, r"^kappa\[0\] is -1; a concentration from 0 to 1e30 is wanted"),
+        ("kappa", np.full((3, 2), np.inf), r"^kappa\[0\] is inf; a concentration"),
+        ("kappa", np.ones(3), r"kappa: shape \(3,\) does not go together with \(2,\) of mu"),
+        *whole("seed", 0, 2**64 - 1),
+        *whole("stream", 0, 2**64 - 1),
+        *whole("first", 0, 2**64 - 1),
+        *whole("threads", 0, 1024),
+        ("size", "many", "size: 'many' is no whole number"),
+        ("size", (3, -1), r"size: -1 is not in 0 \.\. "),
+        ("size", 3, r"size: \(2,\) of mu and kappa does not fit into \(3,\)"),
+        ("size", (2**48, 2), "size: "),
+        ("dtype", np.float16, "dtype: .*float16.* is neither float32 nor float64"),
+        ("dtype", "angle", "dtype: 'angle' is neither float32 nor float64"),
+        ("dtype", None, "dtype: None is neither float32 nor float64"),
+    ],
     "load": OPENS,
     "Agent": OPENS,
     "Agent.act": SEES,

@@ -1,0 +1,67 @@
+#include "api/api.h"
+#include "core/von_mises.h"
+
+enum { MOST_THREADS = 1024, LEAST_DRAWS_PER_THREAD = 1 << 15 }; /* fewer take less time than to start a thread */
+
+static cm_status check_count(const char *name, size_t count, size_t n) {
+    if (count == 1 || count == n) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "angles.%s must be 1, or angles.n = %zu, got %zu", name, n, count);
+}
+
+static cm_status check(const cumind_angles *angles, const void *mu, const void *kappa, const void *out) {
+    CM_TRY(cm_api_need(angles, "angles"));
+    CM_TRY(cm_api_need(mu, "mu"));
+    CM_TRY(cm_api_need(kappa, "kappa"));
+    CM_TRY(cm_api_need(out, "out"));
+    CM_TRY(check_count("mu_count", angles->mu_count, angles->n));
+    CM_TRY(check_count("kappa_count", angles->kappa_count, angles->n));
+    if (angles->threads >= 0 && angles->threads <= MOST_THREADS) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "angles.threads must be 0 .. %d, got %d", MOST_THREADS, angles->threads);
+}
+
+/* The threads for so many draws in *pool; NULL: this one alone. The caller destroys it. */
+static cm_status open_pool(const cumind_angles *angles, cm_pool **pool) {
+    const size_t useful = angles->n / LEAST_DRAWS_PER_THREAD;
+    const int wanted = angles->threads ? angles->threads : cm_cpu_count();
+    const int threads = useful < (size_t)wanted ? (int)useful : wanted;
+    *pool = NULL;
+    return threads > 1 ? cm_pool_create(threads, pool) : CM_OK;
+}
+
+static cm_key key_of(const cumind_angles *angles) { return cm_key_make(angles->seed, CM_RNG_ANGLE, angles->stream); }
+
+cumind_status cumind_von_mises(const cumind_angles *angles, const double *mu, const double *kappa, double *out) {
+    cm_pool *pool = NULL;
+    cm_status status = check(angles, mu, kappa, out);
+    if (status == CM_OK) status = open_pool(angles, &pool);
+    if (status != CM_OK) return (cumind_status)status;
+    const cm_von_mises_draws_d draws = {.key = key_of(angles),
+                                        .first = angles->first,
+                                        .count = angles->n,
+                                        .mu = mu,
+                                        .kappa = kappa,
+                                        .one_mu = angles->mu_count == 1,
+                                        .one_kappa = angles->kappa_count == 1,
+                                        .out = out};
+    status = cm_von_mises_batch_d(pool, &draws);
+    cm_pool_destroy(pool);
+    return (cumind_status)status;
+}
+
+cumind_status cumind_von_mises_float(const cumind_angles *angles, const float *mu, const float *kappa, float *out) {
+    cm_pool *pool = NULL;
+    cm_status status = check(angles, mu, kappa, out);
+    if (status == CM_OK) status = open_pool(angles, &pool);
+    if (status != CM_OK) return (cumind_status)status;
+    const cm_von_mises_draws_f draws = {.key = key_of(angles),
+                                        .first = angles->first,
+                                        .count = angles->n,
+                                        .mu = mu,
+                                        .kappa = kappa,
+                                        .one_mu = angles->mu_count == 1,
+                                        .one_kappa = angles->kappa_count == 1,
+                                        .out = out};
+    status = cm_von_mises_batch_f(pool, &draws);
+    cm_pool_destroy(pool);
+    return (cumind_status)status;
+}
