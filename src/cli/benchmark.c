@@ -22,6 +22,7 @@ static const part parts[] = {
     {"env", cm_benchmark_env, "steps/s"},
     {"replay", cm_benchmark_replay, "us per batch"},
     {"graph", cm_benchmark_graph, "us per update"},
+    {"sample", cm_benchmark_sample, "draws/s"},
 };
 enum { PARTS = (int)(sizeof parts / sizeof *parts) };
 static const char scaling[] = "scaling"; /* the part that has to be asked for */
@@ -67,19 +68,23 @@ static cm_status measure_peak(const cm_benchmark *b, double *peak) {
     return CM_OK;
 }
 
-static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
+static cm_status print_json(const cm_benchmark *b, const part *p, const cm_benchmark_result *r, double peak) {
+    cm_json_writer *w;
+    CM_TRY(cm_json_writer_create(0, &w));
+    put_json(w, b, p, r, peak);
+    return cm_cli_print(w, CM_OK);
+}
+
+static cm_status run_part(const cm_arguments *a, const cm_benchmark *b, const part *p) {
     cm_benchmark_result r = {0};
     double peak = 0.0;
     CM_TRY(p->run(b, &r));
     if (r.flops_per_second > 0.0 && p->run != cm_benchmark_matmul) CM_TRY(measure_peak(b, &peak));
-    if (!json) {
+    if (cm_argument_is_set(a, "--json"))
+        CM_TRY(print_json(b, p, &r, peak));
+    else
         print(b, p, &r, peak);
-        return CM_OK;
-    }
-    cm_json_writer *w;
-    CM_TRY(cm_json_writer_create(0, &w));
-    put_json(w, b, p, &r, peak);
-    return cm_cli_print(w, CM_OK);
+    return p->run == cm_benchmark_sample ? cm_benchmark_draw(a, p->name, p->unit, &r) : CM_OK;
 }
 
 /* Parts that only some backends and policies have are left out unless they are asked for. */
@@ -90,28 +95,30 @@ static bool is_for(const cm_benchmark *b, const part *p) {
 
 static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     const char *name = a->positional_count ? a->positional[0] : NULL;
-    bool json = cm_argument_is_set(a, "--json"), found = false;
+    bool found = false;
     for (int i = 0; i < PARTS; i++) {
         if (name && strcmp(name, parts[i].name) != 0) continue;
         if (!name && !is_for(b, &parts[i])) continue;
         found = true;
-        CM_TRY(run_part(b, &parts[i], json));
+        CM_TRY(run_part(a, b, &parts[i]));
         fflush(stdout);
     }
     if (found) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "benchmark: there is no part \"%s\"; `cumind help benchmark` lists them", name);
 }
 
-/* A flag that a part does not read is a misunderstanding. */
-static cm_status check_env_flag(const cm_arguments *a) {
-    const char *name = a->positional_count ? a->positional[0] : "env";
-    if (!cm_argument(a, "--env") || strcmp(name, "env") == 0) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "benchmark %.40s: --env is for the part env; leave it out", name);
+/* A flag that a part does not read is a misunderstanding. `flag` is for the part `only`. */
+static cm_status check_flag(const cm_arguments *a, const char *flag, const char *only) {
+    const char *name = a->positional_count ? a->positional[0] : only;
+    if (!cm_argument(a, flag) || strcmp(name, only) == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "benchmark %.40s: %s is for the part %s; leave it out", name, flag, only);
 }
 
 static cm_status run(cm_arguments *arguments) {
     cm_benchmark b;
-    CM_TRY(check_env_flag(arguments));
+    CM_TRY(check_flag(arguments, "--env", "env"));
+    CM_TRY(check_flag(arguments, "--svg", "sample"));
+    CM_TRY(check_flag(arguments, "--png", "sample"));
     if (arguments->positional_count && strcmp(arguments->positional[0], scaling) == 0) {
         return cm_benchmark_scaling(arguments);
     }
@@ -142,6 +149,8 @@ static const cm_flag flags[] = {
     {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are GPUs, or processors."},
     {"--oversubscribe", NULL, "Allow more of them than the machine has processors, or GPUs."},
     {"--updates", "N", "Updates of the training of the part scaling; default 1024."},
+    {"--svg", "FILE", "Also write the picture of the part sample."},
+    {"--png", "FILE", "Also write it as PNG, by rsvg-convert (Debian: librsvg2-bin)."},
     {"--json", NULL, "Print JSON: an object per part, one to a line."},
     CM_FLAGS_CONFIGURATION,
     CM_FLAGS_MACHINE,
@@ -161,6 +170,8 @@ const cm_command cm_command_benchmark = {
         "graph compares updates and searches that are recorded as graphs with the same launched call by call, on a "
         "GPU: time of each, what recording costs, from which round on it pays, and how many launches are replayed in "
         "how many graphs.\n\n"
+        "sample is draws of von Mises distributions (angles) by concentration, by type and by draws of a call, with a "
+        "picture.\n\n"
         "scaling has to be asked for. It starts 1, 2, 4 ... ranks, each with as many threads as a processor's share, "
         "and measures the training that is configured with each number of them: an update; an update of ranks that do "
         "not know of each other (compute); how long gradients are summed over ranks in an update (reduce), how much of "

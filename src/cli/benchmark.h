@@ -26,18 +26,25 @@ typedef struct cm_benchmark {
 cm_status cm_benchmark_open(const cm_arguments *arguments, cm_comm *comm, cm_benchmark *out) CM_MUST_USE;
 void cm_benchmark_close(cm_benchmark *bench);
 
-/* What was found: up to 16 numbers with their JSON keys, and a note. */
+enum { CM_BENCHMARK_NUMBERS = 16 };
+
+/* What was found: numbers with their JSON keys, and a note. */
 typedef struct cm_benchmark_result {
     struct {
         const char *key;
         double value;
-    } number[16];
+    } number[CM_BENCHMARK_NUMBERS];
     int count;
     double flops_per_second; /* of matrix products; 0: does not apply */
     char note[256];
 } cm_benchmark_result;
 
 void cm_benchmark_put(cm_benchmark_result *result, const char *key, double value);
+
+/* The numbers as a picture: in characters, unless --json is set, and in the files of --svg and --png. `name` is its
+ * title, `unit` that of every number. */
+cm_status cm_benchmark_draw(const cm_arguments *arguments, const char *name, const char *unit,
+                            const cm_benchmark_result *result) CM_MUST_USE;
 
 /* One round of what is measured. */
 typedef cm_status (*cm_benchmark_round)(void *context);
@@ -86,4 +93,5 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_replay(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_sample(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/axis.h"
+#include "cli/picture.h"
 #include "cli/plot_range.h"
 #include "cli/svg.h"
 #include "core/printable.h"
@@ -138,4 +139,14 @@ cm_status cm_interval_plot_svg(const cm_interval_plot *plot, char **out) {
     svg_axis(plot, &f, bottom, &svg);
     for (int i = 0; i < plot->count; i++) svg_row(plot, i, &f, &svg);
     return cm_svg_end(&svg, out);
+}
+
+cm_status cm_interval_plot_write(const cm_interval_plot *plot, const char *svg_path, const char *png_path) {
+    char *svg = NULL;
+    if (!svg_path && !png_path) return CM_OK;
+    CM_TRY(cm_interval_plot_svg(plot, &svg));
+    cm_status status = svg_path ? cm_picture_write_svg(svg, svg_path) : CM_OK;
+    if (status == CM_OK && png_path) status = cm_picture_write_png(svg, png_path);
+    free(svg);
+    return status;
 }

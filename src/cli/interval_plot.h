@@ -24,4 +24,7 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
 
 /* An SVG picture, 720 units wide, in *svg (freed by the caller with free()). Errors: CM_ERR_MEMORY. */
 cm_status cm_interval_plot_svg(const cm_interval_plot *plot, char **svg) CM_MUST_USE;
+
+/* It in files as SVG and as PNG; NULL: no such file. Errors: those of cli/picture.h. */
+cm_status cm_interval_plot_write(const cm_interval_plot *plot, const char *svg_path, const char *png_path) CM_MUST_USE;
 #endif

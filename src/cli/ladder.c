@@ -8,7 +8,6 @@
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/interval_plot.h"
-#include "cli/picture.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -208,14 +207,7 @@ static cm_status print_text(const report *r, const cm_view *view, const cm_inter
 }
 
 static cm_status write_pictures(const cm_arguments *arguments, const cm_interval_plot *plot) {
-    const char *path = cm_argument(arguments, "--svg"), *png = cm_argument(arguments, "--png");
-    char *svg = NULL;
-    if (!path && !png) return CM_OK;
-    CM_TRY(cm_interval_plot_svg(plot, &svg));
-    cm_status status = path ? cm_picture_write_svg(svg, path) : CM_OK;
-    if (status == CM_OK && png) status = cm_picture_write_png(svg, png);
-    free(svg);
-    return status;
+    return cm_interval_plot_write(plot, cm_argument(arguments, "--svg"), cm_argument(arguments, "--png"));
 }
 
 /* A picture that cannot be written takes no rating from the reader. */

@@ -172,6 +172,7 @@ static const struct usage_case {
      "MCTS.num_sampled_actions: 3 draws are no fewer than the 2 actions of CartPole-v1; 0 searches all of them"},
     {"benchmark search --set policy=alphazero --batch 2", "policy alphazero searches on the true rules; add --policy"},
     {"benchmark search --env nope", "benchmark search: --env is for the part env; leave it out"},
+    {"benchmark tree --svg tree.svg", "benchmark tree: --svg is for the part sample; leave it out"},
     {"benchmark scaling --env catch", "benchmark scaling: --env is for the part env"},
     {"benchmark --env nope", "--env: nope: there is no such environment"},
     {"benchmark env --env catch --set rows=1", "--env: catch: rows: must be an integer in [2, 64], got 1"},
@@ -281,6 +282,24 @@ START_TEST(benchmarks_say_which_optimizer_and_policy_they_took) {
         run(line);
         ck_assert_msg(result.status == 0 && strstr(result.out, rows[i][1]), "%s: %s%s", line, result.out, result.err);
     }
+}
+END_TEST
+
+START_TEST(the_benchmark_of_draws_has_a_picture) {
+    char path[128];
+    char *svg = NULL;
+    size_t size;
+    run("benchmark sample --seconds 0.001 --svg angles.svg");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "draws/s (von Mises, kappa 4, float32, calls of 16384, one thread)"));
+    ck_assert_ptr_nonnull(strstr(result.out, "\nfloat64_kappa_1e6 "));
+    snprintf(path, sizeof path, "%s/angles.svg", cm_test_folder);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &svg, &size), CM_OK);
+    ck_assert_ptr_nonnull(strstr(svg, "float32_calls_of_1<"));
+    free(svg);
+    run("benchmark sample --seconds 0.001 --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"float64_kappa_0.1\""));
+    ck_assert_ptr_null(strstr(result.out, "\n\n"));
 }
 END_TEST
 
@@ -536,6 +555,7 @@ int main(void) {
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, explanations_fit_a_narrow_terminal);
     tcase_add_test(tests, benchmarks_say_which_optimizer_and_policy_they_took);
+    tcase_add_test(tests, the_benchmark_of_draws_has_a_picture);
     tcase_add_test(tests, the_benchmark_of_an_environment_takes_its_options);
     tcase_add_test(tests, what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
