@@ -69,8 +69,8 @@ check-python: all ## every test of the Python package, with PyTorch, JAX, Stable
 
 check-python-memory: ## valgrind on the examples in C, the Python tests over a library with sanitizers, 10,000 loads and closes
 	@scripts/deps install memory
-	+@$(call OTHER_BUILD,valgrind) ARCH=x86-64-v3 CFLAGS='-O1 -g1' $(BUILD)/valgrind/cumind $(BUILD)/valgrind/$(SONAME)
-	+@$(SANITIZE_BUILD) $(BUILD)/sanitize/cumind $(BUILD)/sanitize/$(SONAME)
+	+@$(call OTHER_BUILD,valgrind) ARCH=x86-64-v3 CFLAGS='-O1 -g1' $(BUILD)/valgrind/cumind $(BUILD)/valgrind/libcumind.so
+	+@$(SANITIZE_BUILD) $(BUILD)/sanitize/cumind $(BUILD)/sanitize/libcumind.so
 	@scripts/check_python_memory $(BUILD)/valgrind $(BUILD)/sanitize .venv-python
 
 coverage: ## the same, and line coverage of src/: fails under 85 %
