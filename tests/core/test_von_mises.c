@@ -129,6 +129,24 @@ START_TEST(draws_have_the_mean_cosine_and_no_mean_sine) {
 }
 END_TEST
 
+/* Of the specification; five standard errors are 0.018. */
+START_TEST(attempts_are_accepted_as_often_as_the_specification_says) {
+    static const double rows[][2] = {{.001, 1.0}, {.1, .998}, {1, .868}, {4, .705}, {50, .663}, {1000, .657}};
+    for (int i = 0; i < 6; i++) {
+        const cm_von_mises_d v = cm_von_mises_of_d(rows[i][0]);
+        int accepted = 0;
+        for (uint32_t try = 0; try < 20000; try++) {
+            const uint32_t counter[4] = {try, 7, 0, 0};
+            uint32_t word[4];
+            double cosine, sine;
+            cm_philox(counter, test_key(5), word);
+            accepted += cm_von_mises_try_d(v, word, &cosine, &sine);
+        }
+        ck_assert_double_eq_tol(accepted / 20000.0, rows[i][1], 0.018);
+    }
+}
+END_TEST
+
 /* ---- one by one, by threads, by instruction sets ---- */
 
 enum { MANY = 9001 }; /* three tasks, and a block that is not full */
@@ -202,6 +220,10 @@ START_TEST(one_mu_and_one_kappa_stand_for_all_and_first_moves_on) {
     ck_assert_int_eq(cm_von_mises_batch_d(NULL, &draws), CM_OK);
     draw_d(4, 2.5, 3.0, MANY, one);
     ck_assert_mem_eq(each, one, sizeof each);
+    draws.first = (uint64_t)5 << 32, draws.count = 3;
+    ck_assert_int_eq(cm_von_mises_batch_d(NULL, &draws), CM_OK);
+    cm_rng far = cm_rng_init(test_key(4), ((uint64_t)5 << 32) + 2);
+    ck_assert_double_eq(each[2], cm_von_mises_draw_d(&far, 2.5, 3.0));
     draws.first = 1000, draws.count = 17;
     ck_assert_int_eq(cm_von_mises_batch_d(NULL, &draws), CM_OK);
     ck_assert_mem_eq(each, one + 1000, 17 * sizeof *each);
@@ -286,6 +308,7 @@ int main(void) {
     tcase_add_test(distribution, series_agree_where_they_meet_and_with_the_slope);
     tcase_add_loop_test(distribution, draws_have_the_exact_distribution, 0, 2);
     tcase_add_loop_test(distribution, draws_have_the_mean_cosine_and_no_mean_sine, 0, 2);
+    tcase_add_test(distribution, attempts_are_accepted_as_often_as_the_specification_says);
     tcase_add_test(batches, a_batch_draws_what_each_stream_does_by_any_number_of_threads);
     tcase_add_test(batches, float32_batches_draw_what_each_stream_does);
     tcase_add_test(batches, every_instruction_set_draws_the_same_bits);
