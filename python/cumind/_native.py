@@ -472,12 +472,13 @@ def host(name: str, value: Any) -> NDArray[Any]:
 
 
 def as_array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """`value` as a contiguous array of this type and shape; anything that would lose numbers is an InputError by `name`."""
+    """`value` as a contiguous, aligned array of this type and shape; anything that would lose numbers is an InputError by `name`."""
     given, wanted = host(name, value), np.dtype(dtype)
     if not np.can_cast(given.dtype, wanted, casting="same_kind") and not (given.dtype.kind in "iub" and wanted.kind in "iufb"):
         raise InputError(f"{name}: numbers of type {given.dtype} are no {wanted}")
     with np.errstate(over="ignore"):  # whoever wants finite numbers says so
         array = np.asarray(given, dtype=wanted, order="C")
+    array = array if array.flags.aligned else array.copy()
     if wanted.kind in "iu" and given.dtype.kind in "iu" and not np.array_equal(given, array):
         raise InputError(f"{name}: numbers out of the range of {wanted}")
     if array.shape != shape:

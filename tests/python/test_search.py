@@ -9,6 +9,7 @@ import unittest.mock
 import numpy as np
 
 import cumind
+from cumind import _native
 from cumind.search import (
     ChanceRecurrentFnOutput,
     DecisionRecurrentFnOutput,
@@ -216,6 +217,14 @@ class Models(unittest.TestCase):
                 out = gumbel_muzero_policy(RootFnOutput(*map(make, self.root)), model, 20, rng_key=4)
                 self.assertIs(type(out.action), type(like))
                 np.testing.assert_array_equal(host(out.action_weights), wanted.action_weights)
+
+    def test_the_library_gets_no_array_that_is_not_aligned(self):
+        packed = np.arange(6, dtype=np.float32)
+        unaligned = np.frombuffer(b"x" + packed.tobytes(), np.uint8)[1:].view(np.float32)
+        self.assertFalse(unaligned.flags.aligned)
+        handed = _native.as_array("x", unaligned, np.float32, packed.shape)
+        self.assertTrue(handed.flags.aligned)
+        np.testing.assert_array_equal(handed, packed)
 
     def test_many_logits_are_read_where_the_model_has_them(self):
         rows, actions = 300, 40
