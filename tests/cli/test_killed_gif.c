@@ -134,7 +134,7 @@ static int look(const char *of, const char *like, int *unfinished) {
     return count;
 }
 
-/* Opening, writing, syncing, closing, renaming: nothing of it leaves half a picture under the name of a whole one. */
+/* Opening, writing, closing, renaming: nothing of it leaves half a picture under the name of a whole one. */
 START_TEST(a_run_killed_at_any_step_of_writing_a_picture_writes_it_when_it_goes_on) {
     bool was_renamed = false;
     int unfinished, i = 0;
@@ -154,7 +154,7 @@ START_TEST(a_run_killed_at_any_step_of_writing_a_picture_writes_it_when_it_goes_
         ck_assert_int_eq(look(dir, "whole", &unfinished), 3);
         ck_assert_int_eq(unfinished, 0);
     }
-    ck_assert_int_gt(i, 4);
+    ck_assert_int_ge(i, 4);
 }
 END_TEST
 
