@@ -2,6 +2,7 @@
  * configuration.json asks for besides: bootstrap values by an EMA. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/benchmark.h"
 #include "core/arena.h"
@@ -110,7 +111,18 @@ static cm_status time_ahead(const cm_benchmark *bench, cm_benchmark_training *t,
 /* Of an update: one after the other and, on a device, as a run makes them. */
 typedef struct timing {
     double in_turn, seconds, flops;
+    size_t activations; /* bytes that they take */
 } timing;
+
+static size_t activations_of(const cm_trainer *trainer) {
+    enum { ROWS = 16 };
+    cm_memory_row rows[ROWS];
+    const int count = cm_trainer_memory(trainer, rows, ROWS);
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        if (strcmp(rows[i].name, CM_ROW_ACTIVATIONS) == 0) bytes += rows[i].bytes;
+    return bytes;
+}
 
 static cm_status time_updates(const cm_benchmark *bench, bool bootstraps, timing *out) {
     cm_benchmark_training t;
@@ -118,7 +130,7 @@ static cm_status time_updates(const cm_benchmark *bench, bool bootstraps, timing
     if (status == CM_OK) status = cm_benchmark_time(bench->seconds, cm_benchmark_training_round, &t, &out->in_turn);
     out->seconds = out->in_turn;
     if (status == CM_OK && !bench->backend->device->is_host) status = time_ahead(bench, &t, &out->seconds);
-    if (status == CM_OK) out->flops = cm_trainer_flops(t.trainer);
+    if (status == CM_OK) out->flops = cm_trainer_flops(t.trainer), out->activations = activations_of(t.trainer);
     cm_benchmark_training_close(&t);
     return status;
 }
@@ -132,6 +144,7 @@ cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *res
     cm_benchmark_put(result, "updates_per_second", 1.0 / plain.seconds);
     if (!bench->backend->device->is_host) cm_benchmark_put(result, "updates_per_second_in_turn", 1.0 / plain.in_turn);
     cm_benchmark_put(result, "updates_per_second_with_bootstraps", 1.0 / whole.seconds);
+    cm_benchmark_put(result, "activation_bytes", (double)plain.activations);
     result->flops_per_second = plain.flops / plain.seconds;
     cm_config_word(bench->config, "optimizer", optimizer);
     snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll, optimizer);

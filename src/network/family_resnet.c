@@ -11,20 +11,31 @@ static cm_layer stem_from(const cm_builder *b, cm_var from) {
     return stem;
 }
 
+/* A layer that is recomputed like a block. */
+static cm_var stem_layer(cm_builder *b, const char *name, cm_var x, int stride, const cm_layer *stem) {
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    const cm_var y = cm_layer_conv(b, name, x, 3, stride, stem);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    return y;
+}
+
 /* Twice the channels, half the size; its shortcut is a convolution, too. */
 static cm_var widen(cm_builder *b, cm_var x) {
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
     cm_layer first = stem_from(b, CM_NO_VAR), shortcut = cm_layer_make(b->config->channels, CM_NORM_NONE, CM_ACT_NONE);
     shortcut.no_bias = true;
     cm_var y = cm_layer_conv(b, "representation.widen.conv1", x, 3, 2, &first);
     cm_layer second = stem_from(b, cm_layer_conv(b, "representation.widen.shortcut", x, 3, 2, &shortcut));
-    return cm_layer_conv(b, "representation.widen.conv2", y, 3, 1, &second);
+    y = cm_layer_conv(b, "representation.widen.conv2", y, 3, 1, &second);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    return y;
 }
 
 /* Networks 0.6. */
 static cm_var downsample(cm_builder *b, cm_var x) {
     cm_layer stem = cm_layer_make(b->config->channels / 2, CM_NORM_BATCH, CM_ACT_RELU);
     stem.no_bias = true;
-    x = cm_layer_conv(b, "representation.stem", x, 3, 2, &stem);
+    x = stem_layer(b, "representation.stem", x, 2, &stem);
     x = widen(b, cm_layer_block(b, "representation.half", x, false));
     x = cm_tape_avg_pool(b->tape, cm_layer_block(b, "representation.quarter", x, false));
     x = cm_layer_block(b, "representation.eighth", x, false);
@@ -33,7 +44,7 @@ static cm_var downsample(cm_builder *b, cm_var x) {
 
 static cm_var representation(cm_builder *b, cm_var x) {
     cm_layer stem = stem_from(b, CM_NO_VAR);
-    x = b->config->downsample ? downsample(b, x) : cm_layer_conv(b, "representation.stem", x, 3, 1, &stem);
+    x = b->config->downsample ? downsample(b, x) : stem_layer(b, "representation.stem", x, 1, &stem);
     return cm_layer_blocks(b, "representation.blocks", x, false);
 }
 
@@ -51,9 +62,12 @@ static cm_var apply_code(cm_builder *b, const transition_names *names, cm_var st
     cm_layer of_code = cm_layer_make(size[0] * size[1] * size[2], CM_NORM_NONE, CM_ACT_NONE);
     linear.no_bias = of_code.no_bias = true;
     cm_var planes = cm_layer_dense(b, names->code, code, &of_code);
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
     cm_var x = cm_layer_conv(b, names->stem, state, 3, 1, &linear);
     x = cm_tape_add(b->tape, x, cm_tape_reshape_nhwc(b->tape, planes, size[0], size[1], size[2]), CM_ACT_NONE);
-    return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
+    x = cm_layer_after(b, names->stem, x, &stem);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    return cm_layer_blocks(b, names->blocks, x, false);
 }
 
 /* What an embedded action makes of a state. The stem reads both, each by a weight of its own. */
@@ -62,10 +76,13 @@ static cm_var apply_embedding(cm_builder *b, const transition_names *names, cm_v
     cm_network_state_planes(b->config, size);
     cm_layer stem = stem_from(b, state), linear = cm_layer_make(b->config->channels, CM_NORM_NONE, CM_ACT_NONE);
     linear.no_bias = true;
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
     cm_var of_action = cm_layer_action_planes(b, names->embedding, action, size);
     of_action = cm_layer_conv(b, names->code, of_action, 3, 1, &linear);
     cm_var x = cm_tape_add(b->tape, cm_layer_conv(b, names->stem, state, 3, 1, &linear), of_action, CM_ACT_NONE);
-    return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
+    x = cm_layer_after(b, names->stem, x, &stem);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    return cm_layer_blocks(b, names->blocks, x, false);
 }
 
 /* What an action makes of a state. */
@@ -78,7 +95,9 @@ static cm_var apply_action(cm_builder *b, const transition_names *names, cm_var 
     if (is_embedded) return apply_embedding(b, names, state, action);
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer stem = stem_from(b, state);
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
     cm_var x = cm_layer_conv(b, names->stem, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
     return cm_layer_blocks(b, names->blocks, x, false);
 }
 

@@ -154,7 +154,7 @@ static cm_var fixed_conv(cm_builder *b, const char *name, cm_var x, cm_var resid
     return cm_tape_fixed_norm(b->tape, y, &norm, CM_ACT_RELU);
 }
 
-cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
+static cm_var block(cm_builder *b, const char *name, cm_var x, bool fixed) {
     char first[CM_PARAM_NAME + 8], second[CM_PARAM_NAME + 8];
     snprintf(first, sizeof first, "%s.conv1", name);
     snprintf(second, sizeof second, "%s.conv2", name);
@@ -165,6 +165,13 @@ cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
     cm_var y = cm_layer_conv(b, first, x, 3, 1, &layer);
     layer.residual = x;
     return cm_layer_conv(b, second, y, 3, 1, &layer);
+}
+
+cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
+    cm_tape_begin_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    const cm_var y = block(b, name, x, fixed);
+    cm_tape_end_segment(b->tape, CM_RECOMPUTE_BLOCKS);
+    return y;
 }
 
 cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed) {

@@ -62,6 +62,12 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT, chunk_rows, SECTION, "0", 0, 65536,
               "Rows of a batch that one worker unrolls at a time; 0: 64 on a CPU, all on a GPU. Batch statistics are "
               "taken per chunk."),
+    CM_OPTION(ENUM, recompute, SECTION, "none", 0, 0,
+              "Planes between layers that are computed a second time in the backward pass instead of being kept "
+              "(gradient checkpointing): none; blocks, those inside residual blocks; full, all but the states between "
+              "unroll steps. Changes no result, but for rounding with 16 bits on a GPU. It is raised where memory does "
+              "not suffice.",
+              .choices = "none|blocks|full", .flags = CM_OPTION_RESUME),
 
     CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0,
               "The optimizer. muon: orthogonalised momentum for matrices, adamw for the rest.",

@@ -31,6 +31,7 @@ typedef struct cm_trainer_options {
     int64_t target_update_frequency; /* updates between copies to the target network; 0: no target network */
     int train_frequency; /* one update per so many finished episodes; 0: replay_ratio or updates_per_iteration */
     int chunk_rows;      /* of a batch, worked on together; 0: CM_CHUNK_ROWS, or all where the device is not the host */
+    int recompute;       /* cm_recompute (backend/tape/tape.h) */
 
     int optimizer;    /* cm_optimizer_type */
     int decay_on;     /* cm_decay_on */

@@ -207,7 +207,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
         {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes + t->accumulated_state.block.bytes},
         {"averaged and target parameters",
          t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
-        {"training activations", activations},
+        {CM_ROW_ACTIVATIONS, activations},
         {"training inputs", inputs},
         {"bootstrap values", bootstraps},
     };

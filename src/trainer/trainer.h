@@ -218,6 +218,7 @@ typedef struct cm_memory_row {
     const char *name;
     size_t bytes;
 } cm_memory_row;
+#define CM_ROW_ACTIVATIONS "training activations" /* a row's name */
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity);
 
 #ifdef __cplusplus

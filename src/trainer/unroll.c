@@ -346,6 +346,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, int values
     out->codes = r.network->codes;
     out->encoder = out->chance && r.network->encoder;
     CM_TRY(cm_tape_create(true, config->compute, &out->tape));
+    cm_tape_use_recompute(out->tape, (cm_recompute)config->options->recompute);
     if (config->backend->kind->takes_half) cm_tape_use_half(out->tape);
     if (!config->backend->is_in_order) cm_tape_use_branches(out->tape, config->backend->kind->branches);
     record_inputs(&r);

@@ -20,6 +20,7 @@ void cm_tape_destroy(cm_tape *tape) {
     free(tape->var);
     free(tape->forward.node);
     free(tape->backward.node);
+    free(tape->segments);
     free(tape->norm);
     free(tape);
 }
@@ -248,6 +249,7 @@ cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
     cm_tape_node *node = &list->node[list->count++];
     memset(node, 0, sizeof *node);
     node->op = op;
+    node->segment = tape->segment;
     for (int i = 0; i < CM_CALL_TENSORS; i++) node->t[i] = CM_NO_VAR;
     return node;
 }

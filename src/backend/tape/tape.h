@@ -63,6 +63,21 @@ void cm_tape_use_half(cm_tape *tape);
  * as they are. Before cm_tape_finish. */
 void cm_tape_use_branches(cm_tape *tape, int branches);
 
+/* Gradient checkpointing of a tape that trains: planes [B, H, W, C] that a segment of the forward pass makes for itself
+ * alone are not kept for the backward pass, which makes them again, and planes that are not needed at one time share
+ * memory. All numbers stay as they are; of tapes that compute in 16 bits (cm_tape_use_half) gradients of convolutions'
+ * weights are summed call by call, so they round otherwise. */
+typedef enum cm_recompute {
+    CM_RECOMPUTE_NONE,
+    CM_RECOMPUTE_BLOCKS, /* segments are blocks: a block's input is kept */
+    CM_RECOMPUTE_FULL    /* they are whole functions of the network, too, which hold blocks: their inputs are kept */
+} cm_recompute;
+void cm_tape_use_recompute(cm_tape *tape, cm_recompute recompute); /* before the first call is recorded */
+/* What is recorded in between is a segment if the tape's choice is `level`, BLOCKS or FULL, or more: no losses.
+ * Segments may lie in each other. */
+void cm_tape_begin_segment(cm_tape *tape, cm_recompute level);
+void cm_tape_end_segment(cm_tape *tape, cm_recompute level);
+
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;

@@ -7,9 +7,11 @@ static cm_status complete(cm_tape *tape) {
         cm_tape_backward(tape);
         if (tape->half) CM_TRY(cm_tape_half_activations(tape));
         cm_tape_merge_gradients(tape);
+        CM_TRY(cm_tape_record_again(tape));
     }
     cm_tape_place(tape, 0);
     if (tape->half && tape->error == CM_OK) CM_TRY(cm_tape_make_copies(tape));
+    if (tape->recompute != CM_RECOMPUTE_NONE && tape->error == CM_OK) CM_TRY(cm_tape_reuse(tape));
     cm_tape_give_branches(tape);
     return CM_OK;
 }

@@ -9,8 +9,10 @@
  *     of a tape that trains             tape_backward.c backward calls, in reverse
  *     of one that trains in 16 bits     tape_half.c     NHWC activations, and their gradients, of that type
  *     of one that trains                tape_merge.c    gradients of a parameter that several calls share
+ *     of one with checkpointing         tape_recompute.c  forward calls again, in front of what reads their results
  *     of every tape                     tape_memory.c   where variables lie in WORK
  *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits next to what layers read
+ *     of one with checkpointing         tape_reuse.c    planes share memory that are not needed at one time
  *     of one whose backend has branches    tape_branches.c    calls that run concurrently with what follows them
  *   after it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
@@ -28,6 +30,7 @@ typedef struct cm_tape_var {
     size_t offset;   /* bytes in its block; before cm_tape_finish, in WORK, in the variable that it lies in */
     cm_tensor shape; /* data NULL */
     cm_var lies_in;  /* of WORK: the variable whose memory has its own; CM_NO_VAR: its own */
+    cm_var owner;    /* of WORK, after cm_tape_place: the last of those, or itself */
     cm_var grad;     /* CM_NO_VAR: no gradient is wanted */
     cm_var base;     /* of a view: the variable whose memory and gradient it shares, else CM_NO_VAR */
     bool slice;      /* the view is a part of its base: of its rows or of its columns */
@@ -40,8 +43,15 @@ typedef struct cm_tape_node {
     cm_op op;
     cm_var t[CM_CALL_TENSORS];
     cm_attr attr;
-    int branch; /* as in cm_call */
+    int branch;  /* as in cm_call */
+    int segment; /* of a forward call: the innermost one that it is in; 0: none */
 } cm_tape_node;
+
+/* Forward calls first .. end - 1, of which backward calls get what they read by recomputing them. */
+typedef struct cm_tape_segment {
+    int outer; /* the one that it lies in, of a lower number */
+    int first, end;
+} cm_tape_segment;
 
 typedef struct cm_tape_list {
     cm_tape_node *node;
@@ -64,6 +74,10 @@ struct cm_tape {
     cm_tape_var *var;
     int vars, var_capacity;
     cm_tape_list forward, backward;
+    cm_recompute recompute;
+    cm_tape_segment *segments; /* number 0 is the whole forward pass; none without recomputation */
+    int segment_count, segment_capacity;
+    int segment; /* that is being recorded */
     cm_norm_call *norm;
     int norms, norm_capacity;
     cm_tape_constant_fill constant[CM_TAPE_CONSTANTS];
@@ -110,6 +124,11 @@ void cm_tape_place(cm_tape *tape, cm_var first);
 /* Of a finished tape: whether x has memory: it is given, or a call names it or what it lies in. */
 bool cm_tape_has_memory(const cm_tape *tape, cm_var x);
 
+/* The variable whose memory x lies in, as long as WORK has no places; CM_NO_VAR if x lies in another class. */
+cm_var cm_tape_owner(const cm_tape *tape, cm_var x);
+/* Whether an owner may have its memory at times alone: planes are, constants are none. */
+bool cm_tape_is_shared(const cm_tape *tape, cm_var owner);
+
 /* A gradient's scale has no forward work: its two variables are the same memory. */
 bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
 
@@ -125,6 +144,13 @@ void cm_tape_merge_gradients(cm_tape *tape);
 /* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows and
  * that leaves a part of a GPU to others. */
 bool cm_tape_makes_parameters(const cm_tape_node *call);
+
+/* Records the calls of segments a second time where the backward pass needs what they make (tape_recompute.c). Errors:
+ * CM_ERR_MEMORY. */
+cm_status cm_tape_record_again(cm_tape *tape) CM_MUST_USE;
+/* Moves what is shared so that variables lie where others are not needed yet, or no longer; when all else is placed.
+ * Errors: CM_ERR_MEMORY. */
+cm_status cm_tape_reuse(cm_tape *tape) CM_MUST_USE;
 
 /* Gives heads, and such calls that nothing waits for, their branches; at the end of a recording. */
 void cm_tape_give_branches(cm_tape *tape);

@@ -19,6 +19,8 @@ static position position_of(const cm_tape *tape, cm_var x) {
     return p;
 }
 
+cm_var cm_tape_owner(const cm_tape *tape, cm_var x) { return position_of(tape, x).owner; }
+
 /* Rows of one kind, without gaps between them. */
 static bool are_alike(const cm_tape *tape, const cm_var *parts, int count) {
     const cm_tensor *first = &tape->var[parts[0]].shape;
@@ -116,6 +118,7 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     if (v->lies_in == CM_NO_VAR) return v->offset;
     v->offset += resolve(tape, v->lies_in);
     v->named = tape->var[v->lies_in].named;
+    v->owner = tape->var[v->lies_in].owner;
     v->lies_in = CM_NO_VAR;
     return v->offset;
 }
@@ -140,6 +143,7 @@ static void give_places(cm_tape *tape, cm_var first, bool named, size_t *end) {
         cm_tape_var *v = &tape->var[i];
         if (v->memory != CM_MEM_WORK || v->lies_in != CM_NO_VAR || v->named != named) continue;
         v->offset = *end;
+        v->owner = i;
         *end += cm_align(cm_tensor_bytes(&v->shape));
     }
 }

@@ -7,7 +7,8 @@
  *
  * Convolutions are merged where their gradients are of 16 bits, which is on GPUs: one call for all rows is faster than
  * several. What one reads on a CPU is still in the cache when its own call comes. They fill a GPU by themselves, so
- * they get no branch and are not taken apart.
+ * they get no branch and are not taken apart. Where planes are recomputed each has its own call: all rows at once would
+ * have to be kept.
  */
 #include "backend/tape/tape_internal.h"
 
@@ -123,7 +124,8 @@ static bool is_half(const cm_tape *tape, const group *g) {
 static bool can_merge(const cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
     if (g->count < 2) return can_split(tape, g);
-    if (is_disturbed(tape, g) || (g->rule->fills && !is_half(tape, g))) return false;
+    const bool alone = g->rule->fills && (tape->recompute != CM_RECOMPUTE_NONE || !is_half(tape, g));
+    if (alone || is_disturbed(tape, g)) return false;
     for (int r = 0; r < ROWS; r++) {
         if (g->rule->rows[r] == NONE || call_at(tape, g->call[0])->t[g->rule->rows[r]] == CM_NO_VAR) continue;
         if (!rows_of(tape, g, g->rule->rows[r], rows) || !cm_tape_can_lay(tape, rows, g->count)) return false;

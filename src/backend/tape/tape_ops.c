@@ -272,6 +272,7 @@ static cm_var claim_gradient(cm_tape *tape, cm_var logits) {
     if (v->written)
         cm_tape_error(tape, "two losses read one variable of %zu elements: give the second cm_tape_own_gradient of it",
                       cm_tensor_count(&v->shape));
+    if (tape->segment > 0) cm_tape_error(tape, "a loss in a segment that is recomputed would be added twice");
     v->written = true;
     return tape->var[logits].grad;
 }

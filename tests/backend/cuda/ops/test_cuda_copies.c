@@ -1,6 +1,6 @@
 /* What tapes that train do for a GPU changes no bit of an update. Copies of 16 bits of what dense layers read: written
  * by the calls that make it they save the launches of those that made them apart. Branches: calls that run concurrently
- * with others.
+ * with others. Planes that are recomputed: only sums over rows in 16 bits are made in another order.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -79,6 +79,37 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     ck_assert_mem_eq(one, other, count * sizeof *one);
     free(one);
     free(other);
+}
+END_TEST
+
+/* As cm_test_updates_of with fused segments, and branches that run as late as they may. */
+static float *update_planes(int kind, cm_dtype type, cm_recompute recompute, size_t *count) {
+    cm_backend_class class = cuda_cpu_class;
+    cm_network_config c;
+    cm_trainer_options o;
+    cm_backend cuda;
+    class.run_list = kind % 2 ? play_lanes_last : cuda_cpu_run_segments;
+    cuda_cpu_open(&cuda);
+    cuda.kind = &class;
+    cm_test_update_planes(kind, &c, &o);
+    o.recompute = recompute, o.optimizer = CM_OPTIMIZER_SGD;
+    float *results = cm_test_updates_of(&cuda, &c, &o, type, 1, count);
+    cuda_cpu_close(&cuda);
+    return results;
+}
+
+START_TEST(planes_that_are_recomputed_change_no_bit_but_for_sums_in_16_bits) {
+    size_t count;
+    const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
+    float *kept = update_planes(_i / 2, type, CM_RECOMPUTE_NONE, &count);
+    float *blocks = update_planes(_i / 2, type, CM_RECOMPUTE_BLOCKS, &count);
+    float *full = update_planes(_i / 2, type, CM_RECOMPUTE_FULL, &count);
+    ck_assert_mem_eq(blocks, full, count * sizeof *full);
+    if (type == CM_F32) ck_assert_mem_eq(kept, blocks, count * sizeof *kept);
+    for (size_t i = 0; i < count; i++) ck_assert_float_eq_tol(kept[i], blocks[i], 1e-4f);
+    free(kept);
+    free(blocks);
+    free(full);
 }
 END_TEST
 
@@ -252,6 +283,8 @@ int main(void) {
     tcase_set_timeout(updates, 120);
     tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
     tcase_add_loop_test(updates, lanes_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
+    tcase_add_loop_test(updates, planes_that_are_recomputed_change_no_bit_but_for_sums_in_16_bits, 0,
+                        2 * CM_TEST_PLANE_KINDS);
     tcase_add_test(updates, an_unroll_copies_nothing_but_observations_apart);
     tcase_add_test(updates, a_plan_of_memory_has_space_for_copies);
     tcase_add_checked_fixture(tapes, open_tape, close_tape);
