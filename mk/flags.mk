@@ -15,6 +15,8 @@ BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Iinclude -Isrc $(PIC_FLAGS) -march=$(ARCH)
 SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
              $(if $(filter %_avx512.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma) \
              $(if $(filter %_avx512bf16.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mavx2 -mfma) \
+             $(if $(filter %_avxvnni.c,$1),-mavx2 -mfma -mavxvnni) \
+             $(if $(filter %_avx512vnni.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma) \
              $(if $(filter src/core/%_avx512.c,$1),-mprefer-vector-width=512) \
              $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1)$(filter %_avx2.c,$1),$(TILE_FLAGS))
 

@@ -16,6 +16,7 @@
  *   ops.def, check.h                       the operations: a row each with its tensors; what is refused
  *   call_key.h                             what tells plans of calls apart
  *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
+ *   int8.h                                 products in 8 bits
  *   schedule.h                             learning rates over time
  *   ref/, cpu/, cuda/                      the backends; classes.h lists them, module.h opens those that are modules
  *   measure.h                              one that allocates no memory and says what would be
@@ -77,7 +78,8 @@ typedef enum cm_scaling_number {
 /* Attributes; each row of ops.def names those it reads. Zero is the default everywhere. */
 typedef struct cm_attr {
     cm_activation activation;
-    cm_dtype compute;    /* CM_F32, CM_BF16 or CM_F16: type of the inputs of matrix products */
+    cm_dtype compute;    /* CM_F32, CM_BF16 or CM_F16: type of the inputs of matrix products; CM_I8: int8.h */
+    float range;         /* with CM_I8: x is read as -range .. range */
     uint32_t accumulate; /* bit i: tensor i of the call is added to */
     cm_encoding encoding;
     int actions; /* A of the encoding */
@@ -159,6 +161,7 @@ typedef struct cm_backend_class {
     cm_status (*open)(cm_backend *backend);      /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);          /* frees backend->state */
     bool takes_half;                             /* takes tensors of 16 bits (ops.def) */
+    bool takes_int8;                             /* takes calls with attr.compute CM_I8 (ops.def) */
     int branches;                                /* side streams, at most CM_CALL_BRANCHES (cm_call.branch) */
     size_t stream_bytes;                         /* of the device that a stream of calls takes for itself */
     cm_status (*stream_open)(cm_stream *stream); /* fills stream->state */

@@ -1,5 +1,8 @@
 /* Attributes of calls. */
+#include <float.h>
+
 #include "backend/check_internal.h"
+#include "backend/int8.h"
 #include "backend/sampling.h"
 
 static cm_status fail_attribute(const cm_call *call, const char *what) {
@@ -16,8 +19,20 @@ static cm_status check_activation(const cm_call *call, cm_activation last) {
                                                            : "attr.activation is unknown");
 }
 
+/* Of a product in 8 bits whose sums have `depth` terms. */
+static cm_status check_int8(const cm_call *call, int depth) {
+    const float range = call->attr.range;
+    if (call->attr.compute != CM_I8) return CM_OK;
+    if (!(range > 0.0f && range <= FLT_MAX)) return fail_attribute(call, "attr.range must be above 0 and finite");
+    if (call->attr.accumulate) return fail_attribute(call, "attr.accumulate must be 0 with attr.compute int8");
+    return depth <= CM_INT8_DEPTH ? CM_OK : fail_attribute(call, "too many inputs for attr.compute int8");
+}
+
+static bool has_int8(cm_op op) { return op == CM_OP_dense || op == CM_OP_conv2d || op == CM_OP_conv2d_norm; }
+
 static cm_status check_product(const cm_call *call) {
     cm_dtype compute = call->attr.compute;
+    if (compute == CM_I8 && has_int8(call->op)) return CM_OK;
     if ((int)compute >= CM_F32 && (int)compute < CM_PRODUCT_TYPES) return CM_OK;
     return fail_attribute(call, "attr.compute must be float32, bfloat16 or float16");
 }
@@ -36,6 +51,7 @@ static cm_status encoding_columns(const cm_call *call, bool board, int *columns)
 static cm_status check_dense(const cm_call *call, const cm_tensor *action, int *columns) {
     CM_TRY(check_product(call));
     CM_TRY(check_activation(call, call->op == CM_OP_dense ? CM_ACT_RELU : CM_ACT_NONE));
+    if (call->op == CM_OP_dense) CM_TRY(check_int8(call, cm_tensor_last(&call->t[CM_T_dense_x])));
     return action->data ? encoding_columns(call, false, columns) : CM_OK;
 }
 
@@ -49,6 +65,7 @@ static cm_status check_encoding(const cm_call *call, const cm_tensor *state, int
 static cm_status check_conv2d(const cm_call *call, const cm_tensor *weight) {
     CM_TRY(check_product(call));
     CM_TRY(check_activation(call, call->op == CM_OP_conv2d_backward ? CM_ACT_NONE : CM_ACT_RELU));
+    if (has_int8(call->op)) CM_TRY(check_int8(call, cm_tensor_row_size(weight)));
     if (call->attr.stride < 1) return fail_attribute(call, "attr.stride must be at least 1");
     return weight->dim[1] % 2 ? CM_OK : fail_attribute(call, "weight must have an odd number of rows and columns");
 }

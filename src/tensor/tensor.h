@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-typedef enum cm_dtype { CM_F32, CM_BF16, CM_F16, CM_I32, CM_U8 } cm_dtype;
+typedef enum cm_dtype { CM_F32, CM_BF16, CM_F16, CM_I32, CM_U8, CM_I8 } cm_dtype;
 
-enum { CM_MAX_DIMS = 4, CM_PRODUCT_TYPES = CM_F16 + 1 }; /* the first types are those of matrix products */
+enum { CM_MAX_DIMS = 4, CM_PRODUCT_TYPES = CM_F16 + 1 }; /* the first types are those of matrix products that train */
 
 typedef struct cm_tensor {
     void *data; /* borrowed; NULL for an absent optional argument */
@@ -25,7 +25,7 @@ typedef struct cm_tensor {
 } cm_tensor;
 
 size_t cm_dtype_size(cm_dtype dtype);      /* bytes of one element */
-const char *cm_dtype_name(cm_dtype dtype); /* "float32", "bfloat16", "float16", "int32", "uint8" */
+const char *cm_dtype_name(cm_dtype dtype); /* "float32", "bfloat16", "float16", "int32", "uint8", "int8" */
 
 /* A contiguous tensor over `data`; dim[ndim]. */
 cm_tensor cm_tensor_make(void *data, cm_dtype dtype, int ndim, const int *dim);

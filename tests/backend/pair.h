@@ -90,7 +90,7 @@ static inline void pair_compare(pair *p, const cm_call *call, int index, const f
  * float32 that it is computed in. */
 static inline void pair_run(pair *p, cm_call *call, int outputs, double tolerance) {
     cm_call expected = *call;
-    if (!p->cpu->native[CM_BF16]) expected.attr.compute = CM_F32;
+    if (expected.attr.compute == CM_BF16 && !p->cpu->native[CM_BF16]) expected.attr.compute = CM_F32;
     for (int i = 0; i < outputs; i++) {
         if (!call->t[i].data) continue;
         size_t bytes = pair_elements(&call->t[i]) * sizeof(float);

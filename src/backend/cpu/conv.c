@@ -1,7 +1,9 @@
 /* Convolutions of NHWC activations as they are: by winograd.h where that gains, otherwise with oneDNN and weights
  * packed into the layout that its primitive asks for. */
 #include "backend/cpu/dnnl.h"
+#include "backend/cpu/int8.h"
 #include "backend/cpu/winograd.h"
+#include "backend/ref/ref.h"
 
 #include "core/arena.h"
 
@@ -306,8 +308,17 @@ static bool gains_by_tiles(const cm_stream *stream, const cm_call *call, const c
 }
 
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    if (call->attr.compute == CM_I8) return cm_int8_plan(stream, call, NULL, out);
     bool tiles = gains_by_tiles(stream, call, &call->t[CM_T_conv2d_x], &call->t[CM_T_conv2d_weight]);
     return (tiles ? cm_winograd_plan : plan_forward)(stream, call, out);
+}
+
+/* In floats a norm is a call of its own here. */
+cm_status cm_cpu_plan_conv2d_norm(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    if (call->attr.compute == CM_I8) return cm_int8_plan(stream, call, NULL, out);
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a plan"));
+    (*out)->run = cm_ref_conv2d_norm;
+    return CM_OK;
 }
 
 cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) {
@@ -317,6 +328,10 @@ cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm
 }
 
 cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call) {
+    return ((const cm_plan *)call->plan)->run(stream, call);
+}
+
+cm_status cm_cpu_conv2d_norm(cm_stream *stream, const cm_call *call) {
     return ((const cm_plan *)call->plan)->run(stream, call);
 }
 

@@ -18,7 +18,7 @@ static const cm_op_run own[CM_OP_COUNT] = {
     [CM_OP_dense] = cm_cpu_dense,         [CM_OP_dense_backward] = cm_cpu_dense_backward,
     [CM_OP_lstm] = cm_cpu_lstm,           [CM_OP_lstm_backward] = cm_cpu_lstm_backward,
     [CM_OP_conv2d] = cm_cpu_conv2d,       [CM_OP_conv2d_backward] = cm_cpu_conv2d_backward,
-    [CM_OP_muon_step] = cm_cpu_muon_step,
+    [CM_OP_conv2d_norm] = cm_cpu_conv2d_norm, [CM_OP_muon_step] = cm_cpu_muon_step,
 };
 
 void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16) {
@@ -45,14 +45,17 @@ static cm_status open_cpu(cm_backend *backend) {
         free(cpu);
         return status;
     }
+    const cm_int8_kernels *int8[CM_INT8_KERNELS];
     int count;
     char version[32];
     cm_dnnl_version(version);
     backend->native[CM_BF16] = cm_kernels_bf16() != NULL;
     cm_cpu_use(cpu, cm_kernels_usable(&count)[0], backend->native[CM_BF16]);
+    cm_int8_usable(int8, &count);
+    cpu->int8 = int8[0];
     pthread_mutex_init(&cpu->lock, NULL);
-    snprintf(cpu->description, sizeof cpu->description, "%s%s, %s", cpu->kernels.name,
-             backend->native[CM_BF16] ? " with bfloat16" : "", version);
+    snprintf(cpu->description, sizeof cpu->description, "%s%s, 8 bits by %s, %s", cpu->kernels.name,
+             backend->native[CM_BF16] ? " with bfloat16" : "", cpu->int8->name, version);
     backend->state = cpu;
     return CM_OK;
 }
@@ -97,6 +100,7 @@ static cm_status run(cm_stream *stream, const cm_call *call) { return cm_cpu_of(
 const cm_backend_class cm_cpu_class = {
     .name = "cpu",
     .device = &cm_device_cpu,
+    .takes_int8 = true,
     .open = open_cpu,
     .close = close_cpu,
     .stream_open = open_lane,

@@ -3,6 +3,7 @@
  *   cpu.c, plan.c         the class: opening, streams; plans and their lookup
  *   product.h, pack.c     matrix products, packed weights
  *   dense.c, lstm.c       dense layers and lstm by them
+ *   int8.h                dense layers and convolutions in 8 bits; int8_kernels.h, kernels_int8*.c: its kernels
  *   conv.c, winograd.h    convolutions, by oneDNN or by Winograd's algorithm
  *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
  *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
@@ -15,6 +16,7 @@
 #define CM_BACKEND_CPU_CPU_H
 
 #include "backend/call_key.h"
+#include "backend/cpu/int8_kernels.h"
 #include "backend/cpu/kernels.h"
 
 #include <pthread.h>
@@ -34,6 +36,7 @@ typedef enum cm_pack_layout {
     CM_PACK_ACTIONS_BF16, /* the same from numbers rounded to bfloat16 */
     CM_PACK_WINOGRAD,     /* winograd.h */
     CM_PACK_WINOGRAD_BACKWARD,
+    CM_PACK_INT8, /* int8.h */
     CM_PACK_OTHER /* made by `fill`, told apart by tag */
 } cm_pack_layout;
 
@@ -57,6 +60,7 @@ struct cm_pack {
 
 typedef struct cm_cpu {
     cm_kernels kernels;
+    const cm_int8_kernels *int8;
     cm_op_run run[CM_OP_COUNT];
     void *engine;         /* a dnnl_engine_t */
     pthread_mutex_t lock; /* of what follows */
@@ -129,6 +133,7 @@ cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out
 cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_muon_step(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+cm_status cm_cpu_plan_conv2d_norm(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 
 /* ---- operations (the rest are those of ref) ------------------------------------------------------------------- */
@@ -139,6 +144,7 @@ cm_status cm_cpu_dense_backward(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_lstm(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_lstm_backward(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call);
+cm_status cm_cpu_conv2d_norm(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_conv2d_backward(cm_stream *stream, const cm_call *call);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* Dense layers: products of a few rows with packed weights, in one pass over the output with bias, action encoding and
  * relu. */
+#include "backend/cpu/int8.h"
 #include "backend/cpu/product.h"
 
 #include "core/arena.h"
@@ -35,12 +36,15 @@ static cm_status acquire_actions(cm_stream *stream, const cm_call *call, bool bf
     return cm_pack_acquire(cm_cpu_of(stream), &wanted, out);
 }
 
-cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **out) {
+static cm_status run_dense(cm_stream *stream, const cm_call *call);
+
+static cm_status plan_floats(cm_stream *stream, const cm_call *call, cm_plan **out) {
     const cm_tensor *x = &call->t[CM_T_dense_x], *weight = &call->t[CM_T_dense_weight], *y = &call->t[CM_T_dense_y];
     dense_plan *p = NULL;
     size_t used = 0;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
+    p->plan.run = run_dense;
     const cm_product_shape shape = {.m = x->dim[0],
                                     .n = weight->dim[0],
                                     .k = x->dim[1],
@@ -58,6 +62,16 @@ cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **ou
     return cm_cpu_reserve(stream, used);
 }
 
+static cm_status plan_int8(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    cm_pack *actions = NULL;
+    if (call->t[CM_T_dense_action].data) CM_TRY(acquire_actions(stream, call, false, &actions));
+    return cm_int8_plan(stream, call, actions, out);
+}
+
+cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    return (call->attr.compute == CM_I8 ? plan_int8 : plan_floats)(stream, call, out);
+}
+
 static cm_status check_actions(const cm_call *call, const cm_tensor *action) {
     const int32_t *index = action->data;
     if (!index) return CM_OK;
@@ -67,9 +81,8 @@ static cm_status check_actions(const cm_call *call, const cm_tensor *action) {
                : CM_OK;
 }
 
-cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call) {
+static cm_status run_dense(cm_stream *stream, const cm_call *call) {
     const dense_plan *p = call->plan;
-    CM_TRY(check_actions(call, &call->t[CM_T_dense_action]));
     cm_gemm g = p->product.gemm;
     g.a = call->t[CM_T_dense_x].data;
     g.c = call->t[CM_T_dense_y].data;
@@ -77,6 +90,11 @@ cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call) {
     g.action = call->t[CM_T_dense_action].data;
     cm_product_run_rows(stream, &p->product, &g);
     return CM_OK;
+}
+
+cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call) {
+    CM_TRY(check_actions(call, &call->t[CM_T_dense_action]));
+    return ((const cm_plan *)call->plan)->run(stream, call);
 }
 
 /* ---- backward ---- */

@@ -25,6 +25,7 @@ static const plan_maker makers[CM_OP_COUNT] = {
     [CM_OP_dense] = {cm_cpu_plan_dense, 1u << CM_T_dense_weight},
     [CM_OP_dense_backward] = {cm_cpu_plan_dense_backward, 1u << CM_T_dense_backward_weight},
     [CM_OP_conv2d] = {cm_cpu_plan_conv2d, 1u << CM_T_conv2d_weight},
+    [CM_OP_conv2d_norm] = {cm_cpu_plan_conv2d_norm, 1u << CM_T_conv2d_norm_weight},
     [CM_OP_conv2d_backward] = {cm_cpu_plan_conv2d_backward, 1u << CM_T_conv2d_backward_weight},
     [CM_OP_lstm] = {cm_cpu_plan_lstm, 1u << CM_T_lstm_weight_ih | 1u << CM_T_lstm_weight_hh},
     [CM_OP_lstm_backward] = {cm_cpu_plan_lstm_backward,

@@ -5,6 +5,7 @@
 typedef struct geometry {
     int B, H, W, C, O, P, Q, k, stride;
     cm_dtype type; /* of products */
+    float range;   /* of x, in 8 bits */
 } geometry;
 
 static geometry measure(const cm_call *call, const cm_tensor *x, const cm_tensor *weight, const cm_tensor *y) {
@@ -17,7 +18,8 @@ static geometry measure(const cm_call *call, const cm_tensor *x, const cm_tensor
                       .Q = y->dim[2],
                       .k = weight->dim[1],
                       .stride = call->attr.stride,
-                      .type = call->attr.compute};
+                      .type = call->attr.compute,
+                      .range = call->attr.range};
 }
 
 static const float *input_at(const geometry *g, const cm_tensor *x, int b, int h, int w) {
@@ -37,13 +39,17 @@ static double window_sum(const geometry *g, const cm_call *call, int b, int p, i
     const cm_tensor *x = CM_ARG(call, conv2d, x), *weight = CM_ARG(call, conv2d, weight);
     int top = p * g->stride - g->k / 2, left = q * g->stride - g->k / 2;
     int first = left < 0 ? -left : 0, last = ref_min(g->k, g->W - left);
+    const bool in_bits = g->type == CM_I8;
+    const float range = in_bits ? cm_int8_range(ref_row(weight, o), (size_t)cm_tensor_row_size(weight)) : 0.0f;
     double sum = 0.0;
     for (int row = 0; row < g->k; row++) {
         if (top + row < 0 || top + row >= g->H) continue;
-        sum += ref_dot(input_at(g, x, b, top + row, left + first), tap_at(g, weight, o, row, first),
-                       (last - first) * g->C, g->type);
+        const float *in = input_at(g, x, b, top + row, left + first), *tap = tap_at(g, weight, o, row, first);
+        const int n = (last - first) * g->C;
+        sum += in_bits ? ref_dot_int8(in, cm_int8_inverse(g->range), tap, cm_int8_inverse(range), n)
+                       : ref_dot(in, tap, n, g->type);
     }
-    return sum;
+    return in_bits ? sum * (double)cm_int8_step(g->range) * (double)cm_int8_step(range) : sum;
 }
 
 cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
@@ -66,7 +72,7 @@ cm_status cm_ref_conv2d_norm(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = CM_ARG(call, conv2d_norm, y), *scale = CM_ARG(call, conv2d_norm, scale);
     cm_call conv = {.op = CM_OP_conv2d,
                     .t = {*y, *CM_ARG(call, conv2d_norm, x), *CM_ARG(call, conv2d_norm, weight)},
-                    .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
+                    .attr = {.compute = call->attr.compute, .range = call->attr.range, .stride = call->attr.stride}};
     cm_call norm = {.op = CM_OP_batch_norm_inference,
                     .t = {*y, *y, scale[0], scale[1], scale[2], scale[3], scale[4]},
                     .attr = call->attr};

@@ -9,15 +9,28 @@ typedef struct encoded {
     double value;
 } encoded;
 
+/* The type of what is float32 in products in 8 bits. */
+static cm_dtype in_floats(cm_dtype compute) { return compute == CM_I8 ? CM_F32 : compute; }
+
 static encoded encode(const cm_call *call, const cm_tensor *action, int b) {
     const cm_attr *a = &call->attr;
     if (!action->data) return (encoded){-1, 0.0};
     cm_encoded e = cm_encoded_of(a->encoding, a->actions, ref_int(action, b), 0);
-    return (encoded){e.column, ref_input(e.value, a->compute)};
+    return (encoded){e.column, ref_input(e.value, in_floats(a->compute))};
 }
 
 static cm_status check_action(const cm_call *call, const cm_tensor *action) {
     return action->data ? ref_check_range(call, "action", action, call->attr.actions) : CM_OK;
+}
+
+/* Sum of the products of a row of x and one of the weight. */
+static double dot_rows(const cm_call *call, const float *x, const float *w) {
+    const cm_attr *a = &call->attr;
+    const int in = CM_ARG(call, dense, x)->dim[1];
+    if (a->compute != CM_I8) return ref_dot(x, w, in, a->compute);
+    const float range = cm_int8_range(w, (size_t)CM_ARG(call, dense, weight)->dim[1]);
+    const double step = (double)cm_int8_step(a->range) * (double)cm_int8_step(range);
+    return step * ref_dot_int8(x, cm_int8_inverse(a->range), w, cm_int8_inverse(range), in);
 }
 
 cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
@@ -25,14 +38,14 @@ cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = CM_ARG(call, dense, y), *x = CM_ARG(call, dense, x), *weight = CM_ARG(call, dense, weight);
     const cm_tensor *bias = CM_ARG(call, dense, bias), *action = CM_ARG(call, dense, action);
     CM_TRY(check_action(call, action));
-    const cm_dtype type = call->attr.compute;
+    const cm_dtype type = in_floats(call->attr.compute);
     const bool add = CM_ADDS(call, dense, y);
     int in = x->dim[1];
     for (int b = 0; b < y->dim[0]; b++) {
         encoded e = encode(call, action, b);
         for (int o = 0; o < y->dim[1]; o++) {
             const float *w = ref_row(weight, o);
-            double sum = ref_dot(ref_row(x, b), w, in, type);
+            double sum = dot_rows(call, ref_row(x, b), w);
             if (e.column >= 0) sum += e.value * ref_input(w[in + e.column], type);
             if (bias->data) sum += (double)ref_at(bias, o);
             ref_put(ref_row(y, b) + o, cm_act_d(call->attr.activation, sum), add);

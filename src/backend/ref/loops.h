@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "backend/formulas.h"
+#include "backend/int8.h"
 
 enum { REF_BLOCK = 256 }; /* columns that are summed at a time, in double, on the stack */
 
@@ -54,6 +55,13 @@ static inline void ref_add_scaled_in(double *sums, double factor, const float *x
 /* Sum of a[i] b[i]. */
 static inline double ref_dot(const float *a, const float *b, int n, cm_dtype type) {
     return REF_IN_TYPE(type, ref_dot_in, a, b, n);
+}
+
+/* The same of the numbers that stand for a and b in 8 bits, exact. */
+static inline double ref_dot_int8(const float *a, float inverse_a, const float *b, float inverse_b, int n) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += cm_int8_of(a[i], inverse_a) * cm_int8_of(b[i], inverse_b);
+    return sum;
 }
 
 /* sums[i] += factor x[i] */

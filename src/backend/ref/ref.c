@@ -15,6 +15,7 @@ static cm_status open_ref(cm_backend *backend) {
 const cm_backend_class cm_ref_class = {
     .name = "ref",
     .device = &cm_device_cpu,
+    .takes_int8 = true,
     .open = open_ref,
     .describe = describe,
     .run =

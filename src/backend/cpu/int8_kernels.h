@@ -1,0 +1,56 @@
+/* Products in 8 bits (backend/int8.h): the kernels, a table per instruction set, chosen when the backend opens.
+ *
+ * Numbers lie in words of 32 bits along k, as an instruction takes them: four bytes, those of x with 128 added, which
+ * makes them unsigned (VNNI; the sums are then too large by what `excess` says), or a pair of 16 bits, of which no
+ * product saturates (vpmaddwd; vpmaddubsw would). */
+#ifndef CM_BACKEND_CPU_INT8_KERNELS_H
+#define CM_BACKEND_CPU_INT8_KERNELS_H
+
+#include "backend/cpu/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* c[m, n] = act((sum over k of a b - excess) scale + shift + rows of the table + residual).
+ *
+ * a: word k of tap t of row i is a[row[i] + tap[t] + k]. b lies in panels of 16 columns: word k of tap t of column j is
+ * b[j/16 * b_panel + (t * depth + k) * 16 + j%16]. */
+typedef struct cm_gemm_int8 {
+    int m, n;
+    int taps, depth; /* words of a tap */
+    const uint32_t *a;
+    const int32_t *row, *tap; /* [m], [taps] */
+    const uint32_t *b;
+    size_t b_panel;
+    const int32_t *excess;      /* [n, padded] */
+    const float *scale, *shift; /* [n, padded] */
+    const float *table;         /* as in cm_gemm */
+    int ldt;
+    const int32_t *action;
+    const float *residual; /* of c's layout, or NULL */
+    bool relu;
+    float *c;
+    int ldc;
+} cm_gemm_int8;
+
+typedef struct cm_int8_kernels {
+    const char *name; /* "AVX-512 VNNI" */
+    int numbers;      /* of a word: 4 or 2 */
+    uint32_t zero;    /* the word of x that stands for zeros */
+    /* Words of the numbers of x[rows, columns], a row's after another's; what fills the last one stands for anything. */
+    void (*rows)(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse);
+    void (*gemm)(const cm_gemm_int8 *g);
+} cm_int8_kernels;
+
+/* Each is there where the compiler's target has the instructions, cm_int8_base everywhere. */
+extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512vnni;
+
+/* Those that this processor can run, best first; *count of them are written to out[]. */
+enum { CM_INT8_KERNELS = 4 };
+void cm_int8_usable(const cm_int8_kernels *out[CM_INT8_KERNELS], int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,18 @@
+/* Products in 8 bits with AVX2: pairs of 16 bits, of which vpmaddwd is exact. */
+#include "backend/cpu/int8_ymm.inc"
+
+static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+
+static inline void store(unsigned char *out, __m128i eight, int bytes) {
+    if (bytes == sizeof eight) {
+        _mm_storeu_si128((__m128i *)(void *)out, eight);
+    } else {
+        memcpy(out, &eight, (size_t)bytes);
+    }
+}
+
+#include "backend/cpu/gemm_int8.inc"
+
+INT8_ROWS_OF(2, sizeof(int16_t), store)
+
+const cm_int8_kernels cm_int8_avx2 = {.name = "AVX2", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm};

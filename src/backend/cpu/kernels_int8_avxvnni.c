@@ -1,0 +1,20 @@
+/* Products in 8 bits with AVX-VNNI: vpdpbusd, which does not saturate. */
+#include "backend/cpu/int8_ymm.inc"
+
+static inline vi vi_dot(vi acc, vi a, vi b) { return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)b); }
+
+static inline void store(unsigned char *out, __m128i eight, int bytes) {
+    const __m128i byte = _mm_xor_si128(_mm_packs_epi16(eight, eight), _mm_set1_epi8((char)0x80));
+    if (bytes == VL) {
+        _mm_storel_epi64((__m128i *)(void *)out, byte);
+    } else {
+        memcpy(out, &byte, (size_t)bytes);
+    }
+}
+
+#include "backend/cpu/gemm_int8.inc"
+
+INT8_ROWS_OF(4, 1, store)
+
+const cm_int8_kernels cm_int8_avxvnni = {
+    .name = "AVX-VNNI", .numbers = 4, .zero = 0x80808080u, .rows = int8_rows, .gemm = int8_gemm};

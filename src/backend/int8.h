@@ -1,0 +1,42 @@
+/* Products in 8 bits (attr.compute CM_I8), written once for every backend. Whole numbers -127 .. 127 stand for what x and
+ * the weight hold: those of x are steps of attr.range / 127 (one range of all x), those of an output's weights steps of
+ * the largest of them / 127. Their products are summed in 32 bits, exactly, and the sum times both steps is the result.
+ * (Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
+ * section 2, with zero points of 0.) */
+#ifndef CM_BACKEND_INT8_H
+#define CM_BACKEND_INT8_H
+
+#include <math.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    CM_INT8_MOST = 127,
+    CM_INT8_DEPTH = 1 << 17 /* so many products of the largest numbers are below 2^31 */
+};
+#define CM_INT8_LEAST 1e-36f /* smaller ranges stand for 0 */
+
+/* The step of a range, and its inverse. */
+static inline float cm_int8_step(float range) { return range < CM_INT8_LEAST ? 0.0f : range / (float)CM_INT8_MOST; }
+static inline float cm_int8_inverse(float range) { return range < CM_INT8_LEAST ? 0.0f : (float)CM_INT8_MOST / range; }
+
+/* The number that stands for x, the nearest, of two the even one; NaN is the lowest. */
+static inline int cm_int8_of(float x, float inverse) {
+    const float y = x * inverse, most = (float)CM_INT8_MOST, low = y > -most ? y : -most;
+    return (int)lrintf(low < most ? low : most);
+}
+
+/* The range of n weights: the largest magnitude. */
+static inline float cm_int8_range(const float *weight, size_t n) {
+    float most = 0.0f;
+    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(weight[i]));
+    return most;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,211 @@
+/* Products in 8 bits: every instruction set makes the whole numbers that ref makes. */
+#include "backend/check.h"
+#include "backend/cpu/cpu.h"
+#include "backend/pair.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* Opens a pair whose cpu backend has the kernels of number _i; false: this processor has fewer. */
+static bool open_with(pair *p, int number) {
+    const cm_int8_kernels *usable[CM_INT8_KERNELS];
+    int count;
+    cm_int8_usable(usable, &count);
+    if (number >= count) return false;
+    pair_open(p);
+    ((cm_cpu *)p->cpu->state)->int8 = usable[number];
+    return true;
+}
+
+/* Whole numbers from -127 to 127, the ends more often, one of them in every row. */
+static void make_whole(pair *p, const cm_tensor *t) {
+    float *data = t->data;
+    const size_t row = (size_t)t->stride;
+    for (size_t i = 0; i < pair_elements(t); i++) {
+        const float x = roundf(pair_random(p) * 200.0f);
+        data[i] = x > 127.0f || i % row == 0 ? 127.0f : x < -127.0f ? -127.0f : x;
+    }
+}
+
+static void compare_whole(pair *p, cm_call *call, int x, int weight) {
+    call->attr.compute = CM_I8;
+    call->attr.range = 127.0f;
+    make_whole(p, &call->t[x]);
+    make_whole(p, &call->t[weight]);
+    pair_run(p, call, 1, 0.0);
+    pair_free(call);
+}
+
+START_TEST(dense_sums_of_8_bits_are_exact) {
+    static const int rows[] = {1, 2, 5, 6, 13, 32}, inputs[] = {1, 2, 3, 4, 7, 16, 33, 130, 1000},
+                     outputs[] = {1, 8, 16, 21, 48, 64, 70};
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int i = 0; i < COUNT(rows); i++)
+        for (int j = 0; j < COUNT(inputs); j++)
+            for (int k = 0; k < COUNT(outputs); k++) {
+                if (inputs[j] > 130 && (rows[i] > 6 || outputs[k] > 21)) continue;
+                cm_call call = {.op = CM_OP_dense};
+                call.t[CM_T_dense_y] = pair_matrix(&p, rows[i], outputs[k], 3);
+                call.t[CM_T_dense_x] = pair_matrix(&p, rows[i], inputs[j], 5);
+                call.t[CM_T_dense_weight] = pair_matrix(&p, outputs[k], inputs[j], 0);
+                compare_whole(&p, &call, CM_T_dense_x, CM_T_dense_weight);
+            }
+    pair_close(&p);
+}
+END_TEST
+
+/* B, H, W, C, O, k, stride */
+static const int layers[][7] = {
+    {2, 6, 7, 3, 8, 3, 1},   {1, 9, 9, 17, 5, 3, 1},   {2, 6, 7, 48, 48, 3, 1}, {2, 6, 7, 48, 8, 1, 1},
+    {1, 15, 15, 3, 4, 3, 2}, {2, 8, 6, 64, 70, 3, 1},  {2, 4, 5, 2, 3, 5, 1},   {3, 1, 1, 4, 4, 3, 1},
+    {2, 4, 1, 16, 13, 3, 1}, {1, 5, 4, 130, 17, 1, 2},
+};
+
+static int half_up(int n, int by) { return (n + by - 1) / by; }
+
+static void make_layer(pair *p, const int *l, cm_call *call, int x, int weight) {
+    call->attr.stride = l[6];
+    call->t[0] = pair_tensor(p, 4, (int[]){l[0], half_up(l[1], l[6]), half_up(l[2], l[6]), l[4]}, 0);
+    call->t[x] = pair_tensor(p, 4, (int[]){l[0], l[1], l[2], l[3]}, 0);
+    call->t[weight] = pair_tensor(p, 4, (int[]){l[4], l[5], l[5], l[3]}, 0);
+}
+
+START_TEST(convolution_sums_of_8_bits_are_exact) {
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int i = 0; i < COUNT(layers); i++) {
+        cm_call call = {.op = CM_OP_conv2d};
+        make_layer(&p, layers[i], &call, CM_T_conv2d_x, CM_T_conv2d_weight);
+        compare_whole(&p, &call, CM_T_conv2d_x, CM_T_conv2d_weight);
+    }
+    pair_close(&p);
+}
+END_TEST
+
+START_TEST(dense_in_8_bits_equals_ref_with_bias_action_and_relu) {
+    enum { B = 9, IN = 37, OUT = 29, ACTIONS = 3 };
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int variant = 0; variant < 8; variant++) {
+        cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_I8, .range = 0.8f, .actions = ACTIONS}};
+        call.attr.activation = variant & 1 ? CM_ACT_RELU : CM_ACT_NONE;
+        call.attr.encoding = variant & 4 ? CM_ENCODE_SCALED : CM_ENCODE_ONEHOT;
+        const int columns = !(variant & 2) ? 0 : variant & 4 ? 1 : ACTIONS;
+        call.t[CM_T_dense_y] = pair_matrix(&p, B, OUT, 0);
+        call.t[CM_T_dense_x] = pair_matrix(&p, B, IN, 2);
+        call.t[CM_T_dense_weight] = pair_matrix(&p, OUT, IN + columns, 1);
+        if (variant & 1) call.t[CM_T_dense_bias] = pair_vector(&p, OUT);
+        if (columns) call.t[CM_T_dense_action] = pair_actions(&p, B, ACTIONS);
+        pair_run(&p, &call, 1, 1e-6);
+        pair_free(&call);
+    }
+    pair_close(&p);
+}
+END_TEST
+
+START_TEST(convolution_and_norm_in_8_bits_equal_ref) {
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int i = 0; i < COUNT(layers); i++)
+        for (int variant = 0; variant < 2; variant++) {
+            cm_call call = {.op = CM_OP_conv2d_norm, .attr = {.compute = CM_I8, .range = 1.0f, .epsilon = 1e-5f}};
+            call.attr.activation = variant ? CM_ACT_RELU : CM_ACT_NONE;
+            make_layer(&p, layers[i], &call, CM_T_conv2d_norm_x, CM_T_conv2d_norm_weight);
+            for (int t = CM_T_conv2d_norm_scale; t <= CM_T_conv2d_norm_variance; t++)
+                call.t[t] = pair_vector(&p, layers[i][4]);
+            float *variance = call.t[CM_T_conv2d_norm_variance].data;
+            for (int c = 0; c < layers[i][4]; c++) variance[c] = fabsf(variance[c]) + 0.1f;
+            const cm_tensor *y = &call.t[CM_T_conv2d_norm_y];
+            if (variant) call.t[CM_T_conv2d_norm_residual] = pair_tensor(&p, 4, y->dim, 0);
+            pair_run(&p, &call, 1, 2e-6);
+            pair_free(&call);
+        }
+    pair_close(&p);
+}
+END_TEST
+
+START_TEST(numbers_beyond_the_range_are_its_ends) {
+    pair p;
+    if (!open_with(&p, _i)) return;
+    cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_I8, .range = 127.0f}};
+    call.t[CM_T_dense_y] = pair_matrix(&p, 3, 1, 0);
+    call.t[CM_T_dense_x] = pair_matrix(&p, 3, 9, 0);
+    call.t[CM_T_dense_weight] = pair_matrix(&p, 1, 9, 0);
+    float *x = call.t[CM_T_dense_x].data, *weight = call.t[CM_T_dense_weight].data;
+    for (int k = 0; k < 9; k++) x[k] = 1e30f, x[9 + k] = -INFINITY, x[18 + k] = k % 2 ? 2.5f : 1.5f, weight[k] = 127.0f;
+    pair_run(&p, &call, 1, 0.0);
+    const float *y = call.t[CM_T_dense_y].data;
+    ck_assert(y[0] == 9 * 127 * 127.0f && y[1] == -9 * 127 * 127.0f && y[2] == 9 * 2 * 127.0f);
+    pair_free(&call);
+    pair_close(&p);
+}
+END_TEST
+
+START_TEST(weights_of_8_bits_follow_their_floats) {
+    pair p;
+    if (!open_with(&p, _i)) return;
+    cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_I8, .range = 127.0f}};
+    call.t[CM_T_dense_y] = pair_matrix(&p, 1, 1, 0);
+    call.t[CM_T_dense_x] = pair_matrix(&p, 1, 1, 0);
+    call.t[CM_T_dense_weight] = pair_matrix(&p, 1, 1, 0);
+    float *x = call.t[CM_T_dense_x].data, *weight = call.t[CM_T_dense_weight].data, *y = call.t[CM_T_dense_y].data;
+    *x = 3.0f, *weight = 127.0f;
+    CHECK_OK(cm_call_prepare(p.stream, &call));
+    CHECK_OK(cm_call_run(p.stream, &call));
+    ck_assert_float_eq(*y, 381.0f);
+    *weight = -127.0f;
+    CHECK_OK(cm_backend_repack(p.cpu, weight, sizeof *weight, NULL));
+    CHECK_OK(cm_call_run(p.stream, &call));
+    ck_assert_float_eq(*y, -381.0f);
+    *weight = 0.0f;
+    CHECK_OK(cm_backend_repack(p.cpu, weight, sizeof *weight, NULL));
+    CHECK_OK(cm_call_run(p.stream, &call));
+    ck_assert_float_eq(*y, 0.0f);
+    pair_free(&call);
+    pair_close(&p);
+}
+END_TEST
+
+static void refuse(cm_call *call, const char *why) {
+    ck_assert_int_eq(cm_call_check(call), CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), why) != NULL, "%s", cm_error_message());
+}
+
+START_TEST(calls_in_8_bits_are_checked) {
+    pair p;
+    pair_open(&p);
+    cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_I8, .range = 1.0f}};
+    call.t[CM_T_dense_y] = pair_matrix(&p, 2, 3, 0);
+    call.t[CM_T_dense_x] = pair_matrix(&p, 2, 4, 0);
+    call.t[CM_T_dense_weight] = pair_matrix(&p, 3, 4, 0);
+    CHECK_OK(cm_call_check(&call));
+    const float bad[] = {0.0f, -1.0f, INFINITY, NAN};
+    for (int i = 0; i < COUNT(bad); i++) {
+        call.attr.range = bad[i];
+        refuse(&call, "attr.range must be above 0");
+    }
+    call.attr.range = 1.0f;
+    call.attr.accumulate = 1u << CM_T_dense_y;
+    refuse(&call, "attr.accumulate must be 0");
+    call.attr.accumulate = 0;
+    cm_call backward = {.op = CM_OP_dense_backward, .attr = {.compute = CM_I8, .range = 1.0f}};
+    backward.t[CM_T_dense_backward_dy] = call.t[CM_T_dense_y];
+    backward.t[CM_T_dense_backward_x] = call.t[CM_T_dense_x];
+    backward.t[CM_T_dense_backward_weight] = call.t[CM_T_dense_weight];
+    refuse(&backward, "attr.compute must be float32, bfloat16 or float16");
+    pair_free(&call);
+    pair_close(&p);
+}
+END_TEST
+
+int main(void) {
+    TCase *tests = tcase_create("int8");
+    tcase_add_loop_test(tests, dense_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, convolution_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, dense_in_8_bits_equals_ref_with_bias_action_and_relu, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, convolution_and_norm_in_8_bits_equal_ref, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, numbers_beyond_the_range_are_its_ends, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, weights_of_8_bits_follow_their_floats, 0, CM_INT8_KERNELS);
+    tcase_add_test(tests, calls_in_8_bits_are_checked);
+    return pair_main("cpu int8", tests);
+}
