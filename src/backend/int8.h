@@ -1,8 +1,8 @@
-/* Products in 8 bits (attr.compute CM_I8), written once for every backend. Whole numbers -127 .. 127 stand for what x and
- * the weight hold: those of x are steps of attr.range / 127 (one range of all x), those of an output's weights steps of
- * the largest of them / 127. Their products are summed in 32 bits, exactly, and the sum times both steps is the result.
- * (Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
- * section 2, with zero points of 0.) */
+/* Products in 8 bits (attr.compute CM_I8), written once for every backend. Whole numbers -127 .. 127 stand for what x
+ * and the weight hold: those of x are steps of attr.range / 127 (one range of all x), those of an output's weights
+ * steps of the largest of them / 127. Their products are summed in 32 bits, exactly, and the sum times both steps is
+ * the result. (Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+ * Inference", section 2, with zero points of 0.) */
 #ifndef CM_BACKEND_INT8_H
 #define CM_BACKEND_INT8_H
 

@@ -163,6 +163,9 @@ const cm_command cm_command_benchmark = {
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.\n\n"
+        "inference is also timed in float32, in bfloat16 and in 8 bits where the backend has them; in 8 bits the first "
+        "layer "
+        "and the last ones of heads stay as they are, and ranges are those of the observations that are timed.\n\n"
         "act is self-play of env_name as configured, with --batch environments and fresh weights: searches, steps of "
         "the environments, and what goes to the replay; share_of_searches is how much of the time goes to the first, "
         "or to waiting for a GPU that does it. There searches of one half of the environments run while the other half "

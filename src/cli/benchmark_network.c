@@ -10,6 +10,7 @@
 #include "core/rng.h"
 #include "device/mirror.h"
 #include "network/inference.h"
+#include "network/rollout.h"
 
 void cm_benchmark_fill(float *out, size_t n, uint64_t stream) {
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, stream), 0);
@@ -161,6 +162,7 @@ typedef struct inference {
     cm_stream **streams;
     cm_inference **shards;
     int count, rows;
+    double flops; /* of a shard */
 } inference;
 
 static cm_status infer(void *context, int task, int worker) {
@@ -175,10 +177,43 @@ static cm_status inference_round(void *context) {
     return CM_OK;
 }
 
-static cm_status open_inference(inference *f) {
+/* Ranges of the layers for these observations; the first one and the last ones of heads stay as they are. */
+static cm_status set_ranges(const inference *f, cm_rollout *rollout) {
+    static const char last[] = ".output.weight";
+    const cm_param_table *table = cm_network_parameters(f->w.network);
+    float *ranges = NULL;
+    CM_TRY(cm_alloc(&ranges, (size_t)table->count, sizeof *ranges, "ranges"));
+    cm_benchmark_fill(cm_rollout_observations(rollout),
+                      (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network), 0);
+    cm_status status = cm_rollout_measure(rollout, ranges);
+    bool is_first = true;
+    for (int i = 0; i < table->count; i++) {
+        const size_t length = strlen(table->param[i].name), end = sizeof last - 1;
+        const bool is_last = length >= end && strcmp(table->param[i].name + length - end, last) == 0;
+        if (ranges[i] > 0.0f && (is_first || is_last)) is_first = false, ranges[i] = 0.0f;
+    }
+    if (status == CM_OK) cm_network_set_ranges(f->w.network, ranges);
+    free(ranges);
+    return status;
+}
+
+static cm_status calibrate(const inference *f) {
+    cm_stream *stream;
+    cm_rollout *rollout = NULL;
+    CM_TRY(cm_stream_open(f->bench->backend, &stream));
+    const cm_network_use use = use_of(f->bench, &f->w, stream, f->rows);
+    cm_status status = cm_rollout_create(&use, 0, &rollout);
+    if (status == CM_OK) status = set_ranges(f, rollout);
+    cm_rollout_destroy(rollout);
+    cm_stream_close(stream);
+    return status;
+}
+
+static cm_status open_inference(inference *f, bool in_int8) {
     CM_TRY(open_weights(f->bench, &f->w));
     f->rows = cm_agent_shard_rows(f->bench->batch, !f->bench->backend->device->is_host);
     f->count = (f->bench->batch + f->rows - 1) / f->rows;
+    if (in_int8) CM_TRY(calibrate(f));
     CM_TRY(cm_alloc(&f->streams, (size_t)f->count, sizeof *f->streams, "streams"));
     CM_TRY(cm_alloc(&f->shards, (size_t)f->count, sizeof *f->shards, "shards"));
     for (int i = 0; i < f->count; i++) {
@@ -194,24 +229,58 @@ static cm_status open_inference(inference *f) {
     return CM_OK;
 }
 
-cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) {
-    inference f = {.bench = bench};
-    double seconds = 0.0, flops = 0.0;
-    cm_status status = open_inference(&f);
-    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, inference_round, &f, &seconds);
-    if (status == CM_OK) flops = 16.0 * f.count * cm_inference_root_flops(f.shards[0]);
-    for (int i = 0; i < f.count; i++) {
-        if (f.shards) cm_inference_destroy(f.shards[i]);
-        if (f.streams) cm_stream_close(f.streams[i]);
+static void close_inference(inference *f) {
+    for (int i = 0; i < f->count; i++) {
+        if (f->shards) cm_inference_destroy(f->shards[i]);
+        if (f->streams) cm_stream_close(f->streams[i]);
     }
-    free(f.shards);
-    free(f.streams);
-    close_weights(&f.w);
-    CM_TRY(status);
-    cm_benchmark_put(result, "inferences_per_second", 16.0 * f.count * f.rows / seconds);
-    result->flops_per_second = flops / seconds;
-    snprintf(result->note, sizeof result->note, "representation and prediction, batch %d", f.count * f.rows);
+    free(f->shards);
+    free(f->streams);
+    close_weights(&f->w);
+}
+
+/* Seconds of a round with products in `compute`, or in 8 bits. */
+static cm_status time_inference(const cm_benchmark *bench, cm_dtype compute, double *seconds, inference *out) {
+    cm_benchmark in_type = *bench;
+    in_type.compute = compute == CM_I8 ? bench->compute : compute;
+    *out = (inference){.bench = &in_type};
+    cm_status status = open_inference(out, compute == CM_I8);
+    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, inference_round, out, seconds);
+    out->flops = status == CM_OK ? cm_inference_root_flops(out->shards[0]) : 0.0;
+    close_inference(out);
+    return status;
+}
+
+/* The same in other types that are native here, as rates of their own. */
+static cm_status time_others(const cm_benchmark *bench, double inferences, cm_benchmark_result *result) {
+    static const struct {
+        cm_dtype type;
+        const char *key;
+    } others[] = {{CM_F32, "float32_inferences_per_second"},
+                  {CM_BF16, "bfloat16_inferences_per_second"},
+                  {CM_I8, "int8_inferences_per_second"}};
+    const cm_backend *backend = bench->backend;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        inference f;
+        double seconds = 0.0;
+        const cm_dtype type = others[i].type;
+        const bool has_it = type == CM_I8 ? backend->kind->takes_int8 : backend->native[type];
+        if (type == bench->compute || !has_it) continue;
+        CM_TRY(time_inference(bench, type, &seconds, &f));
+        cm_benchmark_put(result, others[i].key, inferences / seconds);
+    }
     return CM_OK;
+}
+
+cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) {
+    inference f;
+    double seconds = 0.0;
+    CM_TRY(time_inference(bench, bench->compute, &seconds, &f));
+    const double inferences = 16.0 * f.count * f.rows;
+    cm_benchmark_put(result, "inferences_per_second", inferences / seconds);
+    result->flops_per_second = 16.0 * f.count * f.flops / seconds;
+    snprintf(result->note, sizeof result->note, "representation and prediction, batch %d", f.count * f.rows);
+    return time_others(bench, inferences, result);
 }
 
 /* ---- search: planners of shards ---- */

@@ -224,6 +224,16 @@ cm_policy_form cm_network_policy(const cm_network *network) {
 
 const cm_param_table *cm_network_parameters(const cm_network *network) { return &network->table; }
 
+void cm_network_set_ranges(cm_network *network, const float *ranges) {
+    for (int i = 0; i < network->table.count; i++) network->table.param[i].range = ranges ? ranges[i] : 0.0f;
+}
+
+bool cm_network_has_ranges(const cm_network *network) {
+    for (int i = 0; i < network->table.count; i++)
+        if (network->table.param[i].range > 0.0f) return true;
+    return false;
+}
+
 bool cm_network_is_rowwise(const cm_network *network) { return network->config.norm != CM_NORM_BATCH; }
 
 bool cm_network_has_planes(const cm_network *network) { return family(&network->config)->planes; }

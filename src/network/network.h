@@ -19,6 +19,7 @@
  *   network_config.c, options.h    what a configuration means, and whether it fits together
  *   initialise.c                   the first weights
  *   inference.h, predictor.h       recorded passes for acting: of a learnt model, of exact rules
+ *   rollout.h                      recorded passes for measuring: what layers read, what 8 bits change
  *
  * Letters: B rows, A actions, P entries of a policy (A, or those of its numbers), D hidden width, S support, H W C
  * planes; C is also the number of codes.
@@ -103,6 +104,10 @@ const cm_param_table *cm_network_parameters(const cm_network *network);
 /* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
+/* Gives the rows of its table ranges[count] (cm_param.range): what is recorded from then on computes the layers of
+ * those above 0 in 8 bits where it infers and the backend can. NULL: none. */
+void cm_network_set_ranges(cm_network *network, const float *ranges);
+bool cm_network_has_ranges(const cm_network *network);
 bool cm_network_has_planes(const cm_network *network); /* hidden states are planes [H, W, C], not vectors [D] */
 int cm_network_state_size(const cm_network *network);  /* D, or H*W*C of its planes: floats of one hidden state */
 int cm_network_observation_size(const cm_network *network);

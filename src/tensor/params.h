@@ -33,6 +33,8 @@ typedef struct cm_param {
     bool joined;   /* directly after the row before it */
     cm_init init;
     int fan_in;
+    float range; /* of a weight: inference may compute its layer in 8 bits, and reads its input as -range .. range then;
+                    0: it may not (backend/int8.h) */
 } cm_param;
 
 typedef struct cm_param_table {

@@ -10,7 +10,7 @@ typedef struct dtype_row {
 
 static const dtype_row dtypes[] = {
     [CM_F32] = {"float32", 4}, [CM_BF16] = {"bfloat16", 2}, [CM_F16] = {"float16", 2},
-    [CM_I32] = {"int32", 4},   [CM_U8] = {"uint8", 1},  [CM_I8] = {"int8", 1},
+    [CM_I32] = {"int32", 4},   [CM_U8] = {"uint8", 1},      [CM_I8] = {"int8", 1},
 };
 
 size_t cm_dtype_size(cm_dtype dtype) { return dtypes[dtype].size; }

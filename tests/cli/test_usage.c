@@ -531,6 +531,7 @@ START_TEST(configured_network_is_timed_on_what_its_environment_shows) {
     run(resnet);
     ck_assert_msg(result.status == 0, "%s", result.err);
     ck_assert_ptr_nonnull(strstr(result.out, "\"inferences_per_second\": "));
+    ck_assert_ptr_nonnull(strstr(result.out, "\"int8_inferences_per_second\": "));
     snprintf(line, sizeof line, "%s --observation 8", resnet);
     run(line);
     ck_assert_int_ne(result.status, 0);

@@ -15,10 +15,14 @@ static const cm_op_run reference[CM_OP_COUNT] = {
 };
 
 static const cm_op_run own[CM_OP_COUNT] = {
-    [CM_OP_dense] = cm_cpu_dense,         [CM_OP_dense_backward] = cm_cpu_dense_backward,
-    [CM_OP_lstm] = cm_cpu_lstm,           [CM_OP_lstm_backward] = cm_cpu_lstm_backward,
-    [CM_OP_conv2d] = cm_cpu_conv2d,       [CM_OP_conv2d_backward] = cm_cpu_conv2d_backward,
-    [CM_OP_conv2d_norm] = cm_cpu_conv2d_norm, [CM_OP_muon_step] = cm_cpu_muon_step,
+    [CM_OP_dense] = cm_cpu_dense,
+    [CM_OP_dense_backward] = cm_cpu_dense_backward,
+    [CM_OP_lstm] = cm_cpu_lstm,
+    [CM_OP_lstm_backward] = cm_cpu_lstm_backward,
+    [CM_OP_conv2d] = cm_cpu_conv2d,
+    [CM_OP_conv2d_backward] = cm_cpu_conv2d_backward,
+    [CM_OP_conv2d_norm] = cm_cpu_conv2d_norm,
+    [CM_OP_muon_step] = cm_cpu_muon_step,
 };
 
 void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16) {

@@ -178,7 +178,8 @@ static void write_scales(const int8_plan *p, const cm_call *call, const operands
     for (int j = 0; j < cm_padded(p->outputs); j++) scale[j] = step[j] * of_x, shift[j] = 0.0f;
     if (o->bias->data) memcpy(shift, o->bias->data, (size_t)p->outputs * sizeof *shift);
     if (!o->norm->data) return;
-    const float *gain = o->norm[0].data, *offset = o->norm[1].data, *mean = o->norm[2].data, *variance = o->norm[3].data;
+    const float *gain = o->norm[0].data, *offset = o->norm[1].data, *mean = o->norm[2].data,
+                *variance = o->norm[3].data;
     for (int j = 0; j < p->outputs; j++) {
         const float factor = gain[j] / sqrtf(variance[j] + call->attr.epsilon);
         scale[j] *= factor;
@@ -188,9 +189,11 @@ static void write_scales(const int8_plan *p, const cm_call *call, const operands
 
 static void convert(const int8_plan *p, const float *x, float inverse, uint32_t *out) {
     const int words = words_of(p->layout.channels, p->layout.numbers), width = p->places + 2 * p->pad;
+    const bool is_line = p->step == p->layout.channels && p->step % p->layout.numbers == 0; /* without gaps */
+    const int rows = is_line ? 1 : p->places, columns = is_line ? p->places * p->step : p->layout.channels;
     for (int l = 0; l < p->lines; l++, x += (size_t)p->places * (size_t)p->step)
         p->kernels->rows(out + ((size_t)(l + p->pad) * (size_t)width + (size_t)p->pad) * (size_t)words, x, p->step,
-                      p->places, p->layout.channels, inverse);
+                         rows, columns, inverse);
 }
 
 static cm_gemm_int8 product_of(const int8_plan *p, const cm_call *call, const operands *o, void *scratch) {

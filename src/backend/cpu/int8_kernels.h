@@ -38,7 +38,8 @@ typedef struct cm_int8_kernels {
     const char *name; /* "AVX-512 VNNI" */
     int numbers;      /* of a word: 4 or 2 */
     uint32_t zero;    /* the word of x that stands for zeros */
-    /* Words of the numbers of x[rows, columns], a row's after another's; what fills the last one stands for anything. */
+    /* Words of the numbers of x[rows, columns], a row's after another's; what fills the last one stands for anything.
+     */
     void (*rows)(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse);
     void (*gemm)(const cm_gemm_int8 *g);
 } cm_int8_kernels;

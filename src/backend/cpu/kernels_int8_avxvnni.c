@@ -1,7 +1,9 @@
 /* Products in 8 bits with AVX-VNNI: vpdpbusd, which does not saturate. */
 #include "backend/cpu/int8_ymm.inc"
 
-static inline vi vi_dot(vi acc, vi a, vi b) { return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)b); }
+static inline vi vi_dot(vi acc, vi a, vi b) {
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)b);
+}
 
 static inline void store(unsigned char *out, __m128i eight, int bytes) {
     const __m128i byte = _mm_xor_si128(_mm_packs_epi16(eight, eight), _mm_set1_epi8((char)0x80));

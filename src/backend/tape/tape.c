@@ -1,6 +1,7 @@
 /* Variables and the life of a tape. */
 #include "backend/tape/tape_internal.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ cm_var cm_tape_param(cm_tape *tape, const cm_param *param) { return cm_tape_merg
 
 cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count) {
     cm_tensor shape = cm_param_tensor(params[0], NULL);
+    float range = params[0]->range;
     size_t end = params[0]->offset + params[0]->count;
     for (int i = 1; i < count; i++) {
         if (params[i]->offset != end || params[i]->state != params[0]->state) {
@@ -142,8 +144,11 @@ cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count) {
         }
         end += params[i]->count;
         shape.dim[0] += params[i]->dim[0];
+        range = fminf(range, params[i]->range);
     }
-    return param_var(tape, &shape, params[0]->offset * sizeof(float), params[0]->state);
+    const cm_var merged = param_var(tape, &shape, params[0]->offset * sizeof(float), params[0]->state);
+    if (merged != CM_NO_VAR) tape->var[merged].range = range;
+    return merged;
 }
 
 cm_var cm_tape_constant(cm_tape *tape, int n, float value) {

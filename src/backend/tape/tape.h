@@ -46,8 +46,11 @@ void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that p
  * Of a tape that does not train it is called before cm_tape_finish; one that trains does so by itself
  * (cm_tape_use_half), when its gradients are known. Errors: CM_ERR_MEMORY. */
 cm_status cm_tape_half_activations(cm_tape *tape) CM_MUST_USE;
-/* After that, for the same backends: a convolution to activations of 16 bits that only a constant norm sees and that
- * norm become one call (conv2d_norm). */
+/* On a tape that does not train: layers whose weights have a range (tensor/params.h) are in 8 bits, where all of a
+ * merged one have it. Before cm_tape_finish, for backends that take such (backend.h, takes_int8). */
+void cm_tape_use_int8(cm_tape *tape);
+/* After these, for the same backends: a convolution to activations of 16 bits, or in 8 bits, that only a constant norm
+ * sees and that norm become one call (conv2d_norm). */
 void cm_tape_join_norms(cm_tape *tape);
 
 /* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
@@ -81,8 +84,8 @@ void cm_tape_end_segment(cm_tape *tape, cm_recompute level);
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
-/* The same of a tape that does not train, with half-precision activations and joined norms where the backend takes
- * such. */
+/* The same of a tape that does not train, with half-precision activations, layers in 8 bits and joined norms where the
+ * backend takes such. */
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) CM_MUST_USE;
 
 /* Where things are. */

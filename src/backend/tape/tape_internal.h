@@ -5,6 +5,7 @@
  *                                       tape_memory.c   variables that are laid after each other (cm_tape_stack)
  *   of an inference in 16 bits          tape_half.c     NHWC activations of that type
  *                                       tape_join.c     convolution and norm are one call
+ *   of one with layers in 8 bits        tape_int8.c     which calls are those; tape_join.c, too
  *   cm_tape_finish, in this order
  *     of a tape that trains             tape_backward.c backward calls, in reverse
  *     of one that trains in 16 bits     tape_half.c     NHWC activations, and their gradients, of that type
@@ -36,6 +37,7 @@ typedef struct cm_tape_var {
     bool slice;      /* the view is a part of its base: of its rows or of its columns */
     bool named;      /* of WORK: a call or a constant has it, a part of it, or what it lies in */
     bool written;    /* while recording backward: its gradient has been written */
+    float range;     /* of a weight whose layer may be in 8 bits (cm_param); else 0 */
     size_t used;     /* elements of it that slices with a written gradient cover */
 } cm_tape_var;
 

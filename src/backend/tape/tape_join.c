@@ -38,6 +38,7 @@ static cm_tape_node joined(const cm_tape_node *conv, const cm_tape_node *norm) {
         both.t[t] = place < 0 ? CM_NO_VAR : norm->t[place];
     }
     both.attr.compute = conv->attr.compute;
+    both.attr.range = conv->attr.range;
     both.attr.stride = conv->attr.stride;
     both.t[CM_T_conv2d_norm_x] = conv->t[CM_T_conv2d_x];
     both.t[CM_T_conv2d_norm_weight] = conv->t[CM_T_conv2d_weight];
@@ -46,13 +47,13 @@ static cm_tape_node joined(const cm_tape_node *conv, const cm_tape_node *norm) {
 
 void cm_tape_join_norms(cm_tape *tape) {
     cm_tape_list *list = &tape->forward;
-    if (tape->training || tape->compute == CM_F32 || tape->error != CM_OK) return;
+    if (tape->training || tape->error != CM_OK) return;
     for (int i = 0; i < list->count; i++) {
         cm_tape_node *norm = &list->node[i];
         if (norm->op != CM_OP_batch_norm_inference) continue;
         const cm_var sums = norm->t[CM_T_batch_norm_inference_x];
         const cm_tape_node *conv = convolution_of(tape, sums);
-        if (!conv || tape->var[sums].shape.dtype == CM_F32) continue;
+        if (!conv || (tape->var[sums].shape.dtype == CM_F32 && conv->attr.compute != CM_I8)) continue;
         tape->var[sums].lies_in = norm->t[CM_T_batch_norm_inference_y]; /* no call sees it; it takes no memory */
         *norm = joined(conv, norm);
         cm_tape_remove(list, (int)(conv - list->node));
@@ -61,9 +62,8 @@ void cm_tape_join_norms(cm_tape *tape) {
 }
 
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) {
-    if (backend->kind->takes_half) {
-        CM_TRY(cm_tape_half_activations(tape));
-        cm_tape_join_norms(tape);
-    }
+    if (backend->kind->takes_half) CM_TRY(cm_tape_half_activations(tape));
+    if (backend->kind->takes_int8) cm_tape_use_int8(tape);
+    if (backend->kind->takes_half || backend->kind->takes_int8) cm_tape_join_norms(tape);
     return cm_tape_finish(tape);
 }
