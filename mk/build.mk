@@ -176,6 +176,8 @@ PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,axis curve curve_plot interval_plo
 $(addprefix $(BUILD)/tests/,cli/test_axis cli/test_curve cli/test_interval_plot cli/test_plot_svg run/test_display): $(PLOT_OBJ)
 $(BUILD)/tests/cli/test_scores: $(patsubst src/%.c,$(BUILD)/src/%.o,src/cli/scores.c $(wildcard src/cli/suite*.c))
 
+$(BUILD)/tests/cli/test_profile: $(patsubst %,$(BUILD)/src/cli/profile_%.o,stages calls)
+
 tests: $(TEST_BIN) ## builds every test
 
 # What has warnings of a compiler besides the library.

@@ -1,5 +1,5 @@
 # What a user calls first. These install what is missing; the compile probe costs nothing when all is there.
-#: ARGS='...'           further arguments of `make train` and `make benchmark`
+#: ARGS='...'           further arguments of `make train`, `make benchmark` and `make profile`
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 # Runs of several ranks are built where Open MPI is or can be installed; nothing else waits for it.
 INSTALL = { $(WITH_TOOLS) scripts/deps install build $(if $(MPICC),mpi) || $(WITH_TOOLS) scripts/deps check build; }
@@ -22,4 +22,8 @@ train: ## installs what is missing, builds, and trains CartPole-v1 from configur
 benchmark: all ## times every part of the program on this machine
 	@$(BUILD)/cumind benchmark $(ARGS)
 
-.PHONY: deps deps-lint train benchmark
+profile: all ## says what a training spends its time on, and which keys to change (ARGS='connect4')
+	@$(BUILD)/cumind profile $(ARGS)
+profile-search profile-train profile-act: profile-%: all ## times that part with the configured network, and its share of the machine's speed
+	@$(BUILD)/cumind benchmark $* --network configured $(ARGS)
+.PHONY: deps deps-lint train benchmark profile profile-search profile-train profile-act

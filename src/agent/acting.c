@@ -192,6 +192,14 @@ static cm_status each_row(cm_actor *a, cm_acting_shard *s, row_work work) {
     return cm_pool_run(a->config.pool, (s->count + ROWS_OF_A_TASK - 1) / ROWS_OF_A_TASK, run_rows, &w);
 }
 
+/* The same as a range of a trace. */
+static cm_status trace_rows(cm_actor *a, cm_acting_shard *s, const char *name, row_work work) {
+    CM_TRACE_BEGIN(name);
+    const cm_status status = each_row(a, s, work);
+    CM_TRACE_END();
+    return status;
+}
+
 /* ---- one step of a shard ---- */
 
 /* Copies the state of the shard's environment i to a row of the planner, if it wants states. */
@@ -400,7 +408,7 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s) {
     s->is_kept = a->config.reuse_tree;
     CM_TRY(search_ends(a, s, s->step));
     CM_TRY(each_row(a, s, end_episodes));
-    CM_TRY(by_env(s, each_row(a, s, begin_episodes)));
+    CM_TRY(by_env(s, trace_rows(a, s, "environment", begin_episodes)));
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 
@@ -408,7 +416,7 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s) {
 static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
     s->step = a->step + (uint64_t)t;
     s->ended = a->ended + (size_t)t * (size_t)a->config.environments;
-    CM_TRY(by_env(s, each_row(a, s, look)));
+    CM_TRY(by_env(s, trace_rows(a, s, "stage", look)));
     return begin_search(a, s);
 }
 
@@ -419,9 +427,9 @@ static cm_status ask_stop(const cm_actor *a) {
 static cm_status end_step(cm_actor *a, cm_acting_shard *s) {
     CM_TRY(settle(a, s));
     CM_TRY(end_search(s, s->planner));
-    CM_TRY(by_env(s, each_row(a, s, move)));
+    CM_TRY(by_env(s, trace_rows(a, s, "environment", move)));
     CM_TRY(ask_stop(a)); /* here: whoever has gone on without what hung has the replay for himself */
-    CM_TRY(each_row(a, s, append));
+    CM_TRY(trace_rows(a, s, "append", append));
     cm_busy_count(CM_BUSY_STEPS, s->count);
     CM_TRY(by_env(s, check_turns(a, s)));
     return finish(a, s);

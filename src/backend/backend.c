@@ -13,6 +13,10 @@ const cm_backend_class *const *cm_backend_classes(void) {
     return classes;
 }
 
+static const cm_call_listener *listening; /* borrowed; NULL: none */
+
+void cm_backend_listen(const cm_call_listener *listener) { listening = listener; }
+
 static cm_status open_class(const cm_backend_class *kind, int place, cm_backend **out) {
     *out = NULL;
     cm_backend *backend = NULL;
@@ -21,6 +25,8 @@ static cm_status open_class(const cm_backend_class *kind, int place, cm_backend 
     backend->native[CM_F32] = true;
     backend->device = kind->device;
     backend->place = place;
+    backend->listener = listening;
+    backend->is_eager = backend->is_unfused = backend->is_in_order = listening != NULL;
     cm_status status = kind->open ? kind->open(backend) : CM_OK;
     if (status != CM_OK) {
         free(backend);

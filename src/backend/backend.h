@@ -53,6 +53,9 @@ typedef enum cm_activation {
 } cm_activation;
 enum { CM_ACT_COUNT = CM_ACT_SOFTPLUS + 1 };
 
+/* The function of a network (network.h) that a call belongs to, for who profiles a search. */
+typedef enum cm_call_part { CM_PART_NONE, CM_PART_REPRESENTATION, CM_PART_DYNAMICS, CM_PART_PREDICTION } cm_call_part;
+
 typedef enum cm_encoding { CM_ENCODE_ONEHOT, CM_ENCODE_SCALED, CM_ENCODE_BOARD } cm_encoding;
 
 /* Atoms min, ..., max (size of them) of a categorical value or reward; size 1: a scalar output without transform. */
@@ -107,7 +110,8 @@ typedef struct cm_call {
      * touches what it writes or writes what it reads, but calls of the same branch, so it may run concurrently with
      * what follows, in the order of such a branch. */
     int branch;
-    void *plan; /* owned by the stream; NULL until prepared */
+    cm_call_part part; /* changes nothing that is computed */
+    void *plan;        /* owned by the stream; NULL until prepared */
 } cm_call;
 
 /* Places in cm_call.t: CM_T_dense_y, CM_T_dense_x, ... */
@@ -209,12 +213,19 @@ typedef struct cm_backend_class {
     const struct cm_agent_kernels *agent_kernels;
 } cm_backend_class;
 
+/* Who runs every call of a backend in its place (cm_call_run), on the call's own thread: a profiler, which calls
+ * kind->run[call->op] between two readings of a clock. */
+typedef struct cm_call_listener {
+    cm_status (*run)(cm_stream *stream, const cm_call *call);
+} cm_call_listener;
+
 enum { CM_DEVICE_ID_BYTES = 16 };
 struct cm_backend {
     const cm_backend_class *kind;
-    const cm_device *device;       /* where its tensors live */
-    void *state;                   /* of the class */
-    bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
+    const cm_call_listener *listener; /* borrowed; NULL: none */
+    const cm_device *device;          /* where its tensors live */
+    void *state;                      /* of the class */
+    bool native[CM_PRODUCT_TYPES];    /* matrix products in this type are native here; CM_F32 always is */
     bool is_eager;    /* nothing is captured: what is to be replayed runs as it is. Set before streams open */
     bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first run */
     bool is_in_order; /* no call runs concurrently with others (cm_call.branch). Set before tapes are recorded */
@@ -242,6 +253,9 @@ cm_status cm_backend_open_at(const char *name, int place, cm_backend **out) CM_M
 /* The same of a class. Errors: those of its `open`. */
 cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) CM_MUST_USE;
 void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
+/* What backends that are opened from now on have as listener; NULL: none. They are eager, unfused and in order, so that
+ * it is told of every call by itself. Not while another thread opens one. */
+void cm_backend_listen(const cm_call_listener *listener);
 const char *cm_backend_describe(const cm_backend *backend);
 /* Bytes of the host that the backend has taken so far for itself and its streams: packed weights, scratch. What
  * libraries take, such as the code that oneDNN compiles, is not known. */
@@ -285,6 +299,7 @@ cm_status cm_call_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 /* Runs a prepared call. Since it was prepared the tensors' addresses may have changed (not a weight's), and the scalars
  * of the optimizer's attributes; shapes, strides and other attributes may not. */
 static inline cm_status cm_call_run(cm_stream *stream, const cm_call *call) {
+    if (stream->backend->listener) return stream->backend->listener->run(stream, call);
     return stream->backend->kind->run[call->op](stream, call);
 }
 
@@ -295,6 +310,12 @@ cm_status cm_call_eager(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
 /* The same for weights that only this stream uses and changes, in its order: nothing is waited for. */
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
+
+/* Floating-point operations of the call's matrix products, 2 per multiply-add, by the textbook: an algorithm may make
+ * fewer. 0: it has no products. */
+double cm_call_flop(const cm_call *call);
+/* Bytes that it reads and writes, each tensor once; of a table of rows those that it takes. */
+double cm_call_bytes(const cm_call *call);
 
 const char *cm_op_name(cm_op op);
 int cm_op_tensor_count(cm_op op);

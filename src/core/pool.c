@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/crash.h"
+#include "core/trace.h"
 
 enum { MOST_THREADS = 1024, MESSAGE_BYTES = 1024 };
 #define SPIN_SECONDS 50e-6
@@ -212,7 +213,9 @@ cm_status cm_pool_run(cm_pool *pool, int tasks, cm_pool_task run, void *context)
     atomic_store(&pool->ticket, number << 32 | (uint64_t)tasks);
     if (tasks > 1) wake(pool, tasks - 1);
     work(pool, 0);
+    CM_TRACE_BEGIN("wait");
     wait_until_finished(pool);
+    CM_TRACE_END();
     if (atomic_load(&pool->lowest_failure) == INT_MAX) return CM_OK;
     return cm_fail(pool->status, "%s", pool->message);
 }

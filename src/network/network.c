@@ -29,8 +29,9 @@ static cm_builder builder(const cm_network *network, cm_tape *tape) {
         .config = &network->config, .table = (cm_param_table *)(uintptr_t)&network->table, .tape = tape};
 }
 
-/* A function of the network, which may be recomputed. */
-static cm_builder begin(const cm_network *network, cm_tape *tape) {
+/* A function of the network, which may be recomputed, and whose calls belong to a part. */
+static cm_builder begin(const cm_network *network, cm_tape *tape, cm_call_part part) {
+    cm_tape_part(tape, part);
     cm_tape_begin_segment(tape, CM_RECOMPUTE_FULL);
     return builder(network, tape);
 }
@@ -68,42 +69,42 @@ static cm_var project_predict(cm_builder *b, cm_var state) {
 }
 
 cm_hidden cm_network_representation(const cm_network *network, cm_tape *tape, cm_var observation) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_REPRESENTATION);
     const cm_hidden out = hidden(&b, family(b.config)->representation(&b, observation));
     end(&b);
     return out;
 }
 
 cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var state, cm_var action) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_DYNAMICS);
     const cm_hidden out = hidden(&b, family(b.config)->dynamics(&b, state, action));
     end(&b);
     return out;
 }
 
 cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_PREDICTION);
     const cm_outputs out = family(b.config)->predict(&b, state, with_reward);
     end(&b);
     return out;
 }
 
 cm_hidden cm_network_afterstate(const cm_network *network, cm_tape *tape, cm_var state, cm_var action) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_DYNAMICS);
     const cm_hidden out = hidden(&b, family(b.config)->afterstate(&b, state, action));
     end(&b);
     return out;
 }
 
 cm_outputs cm_network_predict_chance(const cm_network *network, cm_tape *tape, cm_hidden afterstate) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_PREDICTION);
     const cm_outputs out = family(b.config)->predict_chance(&b, afterstate);
     end(&b);
     return out;
 }
 
 cm_hidden cm_network_outcome(const cm_network *network, cm_tape *tape, cm_var afterstate, cm_var code) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_DYNAMICS);
     const cm_hidden out = hidden(&b, family(b.config)->outcome(&b, afterstate, code));
     end(&b);
     return out;
@@ -115,7 +116,7 @@ cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observ
 }
 
 cm_var cm_network_prefix_input(const cm_network *network, cm_tape *tape, cm_var raw) {
-    cm_builder b = begin(network, tape);
+    cm_builder b = begin(network, tape, CM_PART_DYNAMICS);
     const cm_var out = family(b.config)->prefix_input(&b, raw);
     end(&b);
     return out;

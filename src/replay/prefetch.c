@@ -155,7 +155,9 @@ static void make_ready(cm_prefetch *p, slot *s) {
         draw(p, p->begun++, s);
         s->state = SLOT_READY;
     }
+    CM_TRACE_BEGIN("wait");
     while (s->state != SLOT_READY) pthread_cond_wait(&p->changed, &p->lock);
+    CM_TRACE_END();
 }
 
 static cm_status next_ready(cm_prefetch *p, cm_batch_handle *out) {

@@ -25,6 +25,7 @@
 #include "run/configuration.h"
 #include "run/progress.h"
 #include "run/safetensors.h"
+#include "run/session.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +80,12 @@ void cm_run_close(cm_run *run);
 /* Whether an environment that hangs, and its thread, were left behind when the run was asked to stop: the process has
  * to end by _exit. */
 bool cm_run_is_left(const cm_run *run);
+
+/* What the run's memory of this rank is for, a row per part, *count of them; the bytes of all. */
+enum { CM_RUN_PLAN_ROWS = 16 };
+size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
+/* The session that it trains in; owned by the run. */
+const cm_session *cm_run_session(const cm_run *run);
 
 typedef enum cm_run_end {
     CM_RUN_STOPPED, /* asked to stop: saved, can be gone on with */

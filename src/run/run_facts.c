@@ -4,6 +4,7 @@
 #include "core/busy.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "run/run_internal.h"
 
 double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
@@ -51,12 +52,16 @@ cm_status cm_run_hand_over_weights(cm_run *run) {
     return cm_run_copy_weights(run, ema ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
+const cm_session *cm_run_session(const cm_run *run) { return run->session; }
+
 bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }
 
 cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) {
     enum { LEAVE_SECONDS = 5 };
     cm_busy_with(what, CM_BUSY_ASKED);
+    CM_TRACE_BEGIN("play");
     const cm_status status = cm_patient_call(run->patient, run->stop, LEAVE_SECONDS, call, run);
+    CM_TRACE_END();
     if (cm_run_is_left(run))
         cm_log(CM_WARNING, "%s was left behind: %s (does an environment hang?)", what, cm_error_message());
     return status;

@@ -124,10 +124,7 @@ cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* to the actor's a
  * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
 cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
 
-/* run_memory.c */
-enum { CM_RUN_PLAN_ROWS = 16 };
-/* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
-size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
+/* run_memory.c, and cm_run_memory of run.h */
 /* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
 uint64_t cm_run_memory_space(const cm_run *run);
 /* CM_ERR_MEMORY if there is less space than the weights take at least, before anything is made; than all of the plan.

@@ -110,7 +110,10 @@ static cm_status find_gradient(cm_trainer *t, cm_in_flight *flight) {
     if (t->values) CM_TRY(cm_bootstraps_run(t->values, &flight->bootstraps));
     if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
-    return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
+    CM_TRACE_BEGIN("optimizer");
+    const cm_status status = cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
+    CM_TRACE_END();
+    return status;
 }
 
 /* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
@@ -134,7 +137,12 @@ static cm_status launch_step(cm_trainer *t, cm_in_flight *flight) {
     float *gradient = t->gradient[0];
     flight->update = t->updates;
     CM_TRY(accumulate(t, &gradient, &flight->has_step));
-    if (flight->has_step) CM_TRY(step(t, flight, gradient));
+    if (flight->has_step) {
+        CM_TRACE_BEGIN("optimizer");
+        const cm_status status = step(t, flight, gradient);
+        CM_TRACE_END();
+        CM_TRY(status);
+    }
     return cm_in_flight_return(t, flight);
 }
 

@@ -42,6 +42,7 @@ static void build_call(cm_pass *pass, const cm_tape_node *node, cm_call *call) {
     call->op = node->op;
     call->attr = node->attr;
     call->branch = node->branch;
+    call->part = node->part;
     for (int t = 0; t < CM_CALL_TENSORS; t++) {
         if (node->t[t] == CM_NO_VAR) continue;
         const cm_tape_var *var = &pass->tape->var[node->t[t]];

@@ -249,11 +249,13 @@ cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x) {
     return cm_tape_alias(tape, x, &shape, 0);
 }
 
+void cm_tape_part(cm_tape *tape, cm_call_part part) { tape->part = part; }
+
 cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
     if (!cm_tape_grow(tape, &list->node, list->count, &list->capacity, sizeof *list->node)) return NULL;
     cm_tape_node *node = &list->node[list->count++];
     memset(node, 0, sizeof *node);
-    node->op = op;
+    node->op = op, node->part = tape->part;
     node->segment = tape->segment;
     for (int i = 0; i < CM_CALL_TENSORS; i++) node->t[i] = CM_NO_VAR;
     return node;

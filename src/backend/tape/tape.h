@@ -81,6 +81,9 @@ void cm_tape_use_recompute(cm_tape *tape, cm_recompute recompute); /* before the
 void cm_tape_begin_segment(cm_tape *tape, cm_recompute level);
 void cm_tape_end_segment(cm_tape *tape, cm_recompute level);
 
+/* What is recorded from now on belongs to this part of a network (backend.h). */
+void cm_tape_part(cm_tape *tape, cm_call_part part);
+
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;

@@ -45,8 +45,9 @@ typedef struct cm_tape_node {
     cm_op op;
     cm_var t[CM_CALL_TENSORS];
     cm_attr attr;
-    int branch;  /* as in cm_call */
-    int segment; /* of a forward call: the innermost one that it is in; 0: none */
+    int branch;        /* as in cm_call */
+    cm_call_part part; /* likewise */
+    int segment;       /* of a forward call: the innermost one that it is in; 0: none */
 } cm_tape_node;
 
 /* Forward calls first .. end - 1, of which backward calls get what they read by recomputing them. */
@@ -71,6 +72,7 @@ struct cm_tape {
     bool training, half, finished;
     int branches; /* of calls; 0: all run in order */
     cm_dtype compute;
+    cm_call_part part; /* of what is recorded now */
     cm_status error;
     char message[256]; /* of the first error */
     cm_tape_var *var;
