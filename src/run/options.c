@@ -109,6 +109,11 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
               "Bytes that a run may plan for, of main memory and of a GPU's each; 0: what the machine has.",
               .flags = CM_OPTION_RESUME),
+    CM_OPTION(BOOL, auto_fit, "Device", "false", 0, 0,
+              "A new run whose plan needs more memory than there is has an update made of several smaller batches "
+              "(batch_size, gradient_accumulation) instead of being refused; without it only recompute is raised. What "
+              "is chosen is printed and saved with the run. Of one process.",
+              .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, rank_timeout, "Device", "60", 1, 86400,
               "Seconds from the last sign of life of a rank to the end of a run of several ranks; from 10 on it is "
               "kept also where a machine is cut off.",

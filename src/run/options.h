@@ -55,6 +55,7 @@ typedef struct cm_run_options {
     int backend;          /* cm_backend_choice */
     int threads;          /* 0: as many as the process may use */
     int64_t memory_limit; /* bytes that the run may plan for on host and device each, 0: what is there */
+    bool auto_fit;        /* batches may be divided where memory does not suffice */
     double rank_timeout;  /* seconds from a rank's last sign of life to the end of the run */
     int rank_bucket_kib;  /* least piece of gradients that is summed over ranks concurrent with the backward pass */
     int64_t rank_check_updates; /* updates between comparisons of the ranks' parameters, 0: none */

@@ -192,6 +192,13 @@ static bool fits_without_reanalysis(const cm_run *run, size_t budget) {
     return is_used && fits(run, &c, budget);
 }
 
+/* As auto_fit would have it. */
+static bool fits_divided(const cm_run *run, size_t budget) {
+    cm_configuration c = run->session->configuration;
+    for (; c.trainer.batch_size % 2 == 0; c.trainer.batch_size /= 2) c.trainer.gradient_accumulation *= 2;
+    return run->session->comm->size == 1 && !c.run.auto_fit && fits(run, &c, budget);
+}
+
 static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool limited) {
     char needed[16], allowed[16], advice[96];
     const bool is_buffer = cm_run_options_of(run)->agent.reanalyse == CM_REANALYSE_BUFFER;
@@ -203,8 +210,9 @@ static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool li
     cm_format_bytes((double)budget, allowed);
     if (!propose(run, budget, advice, sizeof advice))
         snprintf(advice, sizeof advice, "no key alone is enough: lower batch_size, num_envs and the network's sizes");
-    return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s%s", needed,
+    return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s%s%s", needed,
                    most->name, allowed, limited ? "are allowed (Device.memory_limit)" : "are free", advice,
+                   fits_divided(run, budget) ? "; or set auto_fit to true" : "",
                    fits_without_reanalysis(run, budget) ? without : "");
 }
 
@@ -242,6 +250,7 @@ cm_status cm_run_plan_device(cm_run *run) {
     CM_TRY(ask(run, &there));
     const bool limited = limit > 0 && limit < there.available;
     const size_t budget = limited ? (size_t)limit : there.available;
+    while (p.total > budget && cm_run_shrink(run)) CM_TRY(measure(run, &s->configuration, &p));
     if (p.total > budget) return refuse(run, &p, budget, limited);
     say(run, &p, &there, budget);
     run->planned = p.total - s->comm->device_bytes; /* which NCCL takes by itself */

@@ -90,6 +90,8 @@ void cm_run_close_evaluation(cm_run *run) {
     cm_evaluator_destroy(run->evaluator);
     cm_evaluator_destroy(run->final_evaluator);
     cm_agent_destroy(run->evaluation_agent);
+    run->evaluator = run->final_evaluator = NULL;
+    run->evaluation_agent = NULL;
 }
 
 /* ---- on the way ---- */

@@ -1,4 +1,5 @@
-/* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run.c (the loop), run_open.c (life),
+/* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run_shrink.c (a plan that
+ * fits), run.c (the loop), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
  * run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan of a GPU's memory),
  * run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other programs read),
@@ -97,6 +98,8 @@ struct cm_run {
     bool is_told;  /* that an evaluation waits */
     bool is_pictureless;              /* what keeps pictures of evaluations from being made has been said */
     cm_pace pace;                     /* of this session; advice only where acting and learning take turns */
+    size_t unshrunk, shrunk;          /* bytes of activations as configured, and as they fit; 0: nothing was changed */
+    bool is_divided;                  /* batches are smaller than configured, and more of them make an update */
     size_t planned;                   /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
@@ -136,6 +139,13 @@ const char *cm_run_memory_advice(const cm_run *run, const char *most);
 cm_status cm_run_advise_of_pictures(const cm_run *run, cm_status status) CM_MUST_USE;
 /* Rows of a plan that takes `bytes` of `space`: a line each if that is more than half, else details. */
 void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t space);
+
+/* run_shrink.c: values of recompute, and with auto_fit of batch_size, by which a plan fits */
+/* Gives the session the next values with which learning takes less memory; false: there are none. */
+bool cm_run_shrink(cm_run *run);
+/* Makes values that were taken known to the configuration of the request; false: none were. */
+bool cm_run_adopt_shrunk(const cm_run *run, const cm_run_request *request);
+void cm_run_say_shrunk(const cm_run *run);
 
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */

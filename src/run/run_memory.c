@@ -1,4 +1,5 @@
 /* The plan of a run's main memory: what its parts take, what is allowed, and what to do about it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -44,8 +45,10 @@ const char *cm_run_memory_advice(const cm_run *run, const char *most) {
 
 static cm_status fail_limit(const cm_run *run, const char *needed, const char *most) {
     const uint64_t limit = limit_of(run);
-    const char *advice = cm_run_memory_advice(run, most);
-    char allowed[96];
+    const bool is_divisible = strcmp(most, CM_ROW_ACTIVATIONS) == 0 && !cm_run_options_of(run)->run.auto_fit;
+    char allowed[96], advice[160];
+    snprintf(advice, sizeof advice, "%s%s", is_divisible ? "set auto_fit to true, or " : "",
+             cm_run_memory_advice(run, most));
     if (limit <= run->space.bytes) {
         cm_format_bytes((double)limit, allowed);
         return cm_fail(CM_ERR_MEMORY, "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: %s",

@@ -43,6 +43,52 @@ static cm_status open_memory_file(cm_run *run) {
     return cm_replay_open_file(replay, named[0] ? named : run->directory.path);
 }
 
+static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
+    CM_TRY(cm_json_writer_create(2, json));
+    CM_TRY(cm_config_write(config, *json));
+    *text = cm_json_writer_text(*json, NULL);
+    return *text ? CM_OK : CM_ERR_MEMORY;
+}
+
+static cm_status begin_directory(cm_run *run, const cm_run_request *request) {
+    cm_json_writer *json = NULL;
+    const char *text = NULL;
+    cm_status status = config_text(request->config, &json, &text);
+    if (status == CM_OK) status = cm_run_directory_begin(&run->directory, text);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+/* What takes the memory of the host, and whether there is that much. */
+static cm_status open_parts(cm_run *run) {
+    cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
+    CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->halt, &run->learner));
+    CM_TRY(open_memory_file(run));
+    CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
+    CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
+                                                         "evaluation_episodes or final_evaluation_episodes"));
+    return cm_run_check_memory(run);
+}
+
+static void close_parts(cm_run *run) {
+    cm_run_close_evaluation(run);
+    cm_actor_destroy(run->actor);
+    cm_run_learner_destroy(run->learner);
+    run->actor = NULL;
+    run->learner = NULL;
+}
+
+/* Ranks open their parts together, each once. */
+static cm_status open_fitting(cm_run *run) {
+    const bool is_alone = run->session->comm->size == 1 && run->session->backend->device->is_host;
+    cm_status status = open_parts(run);
+    while (status == CM_ERR_MEMORY && is_alone && cm_run_shrink(run)) {
+        close_parts(run);
+        status = open_parts(run);
+    }
+    return status;
+}
+
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     run->space = cm_memory_ask();
     if (request->space > 0 && request->space < run->space.bytes) run->space.bytes = request->space;
@@ -51,24 +97,12 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     cm_busy_with("measuring what fits", CM_BUSY_VAIN);
     CM_TRY(cm_run_plan_device(run));
-    cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
     CM_TRY(cm_session_agent(run->session, &run->actor_agent));
     cm_busy_with("beginning", CM_BUSY_VAIN);
-    CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->halt, &run->learner));
-    CM_TRY(open_memory_file(run));
-    CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
-    CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
-                                                         "evaluation_episodes or final_evaluation_episodes"));
-    CM_TRY(cm_run_check_memory(run));
+    CM_TRY(open_fitting(run));
+    if (cm_run_adopt_shrunk(run, request) && run->is_new) CM_TRY(begin_directory(run, request));
     if (cm_run_has_start(request)) CM_TRY(cm_run_start_from(run, request));
     return cm_run_make_parts(run);
-}
-
-static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
-    CM_TRY(cm_json_writer_create(2, json));
-    CM_TRY(cm_config_write(config, *json));
-    *text = cm_json_writer_text(*json, NULL);
-    return *text ? CM_OK : CM_ERR_MEMORY;
 }
 
 /* A name that is free may be another process's by the time that its folder is to be made: then there is a next one. */
@@ -87,15 +121,6 @@ static cm_status make_named_directory(cm_run *run, const char *root) {
 static cm_status make_directory(cm_run *run, const cm_run_request *request) {
     if (request->directory) return cm_run_directory_create(&run->directory, request->directory);
     return make_named_directory(run, request->configuration->run.checkpoint_root_dir);
-}
-
-static cm_status begin_directory(cm_run *run, const cm_run_request *request) {
-    cm_json_writer *json = NULL;
-    const char *text = NULL;
-    cm_status status = config_text(request->config, &json, &text);
-    if (status == CM_OK) status = cm_run_directory_begin(&run->directory, text);
-    cm_json_writer_destroy(json);
-    return status;
 }
 
 static cm_status open_files(cm_run *run) {
@@ -321,10 +346,8 @@ void cm_run_close(cm_run *run) {
     cm_array_table_free(&run->target);
     cm_array_table_free(&run->moments);
     free(run->actor_bytes);
-    cm_run_close_evaluation(run);
     cm_patient_destroy(run->patient);
-    cm_actor_destroy(run->actor);
-    cm_run_learner_destroy(run->learner);
+    close_parts(run);
     cm_agent_destroy(run->actor_agent);
     cm_pool_destroy(run->learning_pool);
     cm_pool_destroy(run->acting_pool);

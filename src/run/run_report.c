@@ -59,6 +59,7 @@ static void say_plan(cm_run *run) {
                  cm_run_options_of(run)->run.keep_checkpoints);
     const uint64_t bytes = total * (uint64_t)run->session->comm->local_size;
     cm_progress_say(run->progress, "memory    %s%s", size, disk);
+    cm_run_say_shrunk(run);
     say_file(run);
     say_large(run, rows, taken, bytes);
     cm_run_say_rows(run, rows, taken, bytes, cm_run_memory_space(run));

@@ -37,8 +37,12 @@ static cm_status open_one(const cm_trainer *t, cm_in_flight *flight) {
     return open_passes(t, flight);
 }
 
+int cm_in_flight_count(const cm_trainer_config *config) {
+    return config->backend->device->is_host || config->in_flight < 1 ? 1 : config->in_flight;
+}
+
 cm_status cm_in_flight_create(cm_trainer *t) {
-    t->in_flight_count = is_on_host(t) || t->config.in_flight < 1 ? 1 : t->config.in_flight;
+    t->in_flight_count = cm_in_flight_count(&t->config);
     CM_TRY(cm_alloc(&t->in_flight, (size_t)t->in_flight_count, sizeof *t->in_flight, "in-flight batches"));
     pthread_mutex_init(&t->sending, NULL);
     if (!is_on_host(t)) CM_TRY(cm_stream_open(t->config.backend, &t->copies));

@@ -141,7 +141,8 @@ void cm_reducer_seconds(const cm_reducer *reducer, double *reduce, double *expos
 cm_status cm_agreement_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_agreement_check(cm_trainer *trainer) CM_MUST_USE;
 
-/* In-flight batches, made after the trainer's other blocks and its streams. */
+/* In-flight batches, made after the trainer's other blocks and its streams; how many. */
+int cm_in_flight_count(const cm_trainer_config *config);
 cm_status cm_in_flight_create(cm_trainer *trainer) CM_MUST_USE;
 void cm_in_flight_destroy(cm_trainer *trainer);
 cm_in_flight *cm_in_flight_at(const cm_trainer *trainer, int place);

@@ -29,26 +29,29 @@ static cm_status alloc_blocks(cm_trainer *t) {
     return CM_OK;
 }
 
-static cm_status record(cm_trainer *t) {
+/* Of `values` numbers in POOL targets bootstrap; 0: there are none. */
+static cm_status record(cm_trainer *t, int values) {
     const int B = t->config.batch, standard = t->config.backend->device->is_host ? CM_CHUNK_ROWS : B;
     const int chunk_rows = t->config.options->chunk_rows > 0 ? t->config.options->chunk_rows : standard;
     int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
     t->chunks = (B + full - 1) / full;
     t->all_chunks = t->chunks * t->config.comm->size;
-    if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
-    const int values = t->values ? cm_values_count(t->values) : 0;
     CM_TRY(cm_unroll_record(&t->config, full, values, &t->unroll[0]));
     return tail ? cm_unroll_record(&t->config, tail, values, &t->unroll[1]) : CM_OK;
 }
 
-/* Each chunk has its inputs, its gradients, its batch statistics and its results. */
-static cm_status alloc_chunks(cm_trainer *t) {
+static void set_strides(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
     t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
     t->gradient_stride =
         cm_align((cm_network_parameters(t->config.network)->parameters + CM_TRAINER_TAIL) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
+}
+
+/* Each chunk has its inputs, its gradients, its batch statistics and its results. */
+static cm_status alloc_chunks(cm_trainer *t) {
+    set_strides(t);
     size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;
     CM_TRY(alloc_mirror(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
     CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, all_chunks * t->stats_stride, "batch statistics"));
@@ -120,7 +123,8 @@ static cm_status build(cm_trainer *t) {
     cm_network_initialise(t->config.network, t->config.seed, t->parameters.host, t->state.host);
     CM_TRY(cm_mirror_push(&t->parameters));
     CM_TRY(cm_mirror_push(&t->state));
-    CM_TRY(record(t));
+    if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
+    CM_TRY(record(t, t->values ? cm_values_count(t->values) : 0));
     CM_TRY(alloc_chunks(t));
     CM_TRY(cm_scaling_create(t));
     CM_TRY(open_workers(t));
@@ -189,17 +193,23 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     free(t);
 }
 
+static size_t activations_of(const cm_trainer *t) {
+    const size_t workers = t->config.backend->device->is_host ? (size_t)cm_pool_size(t->config.pool) : 1;
+    size_t bytes = 0;
+    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
+        bytes += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
+    return bytes;
+}
+
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
     const cm_trainer *t = trainer;
-    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0, inputs = t->stats.bytes;
+    size_t activations = activations_of(t), inputs = t->stats.bytes;
     size_t bootstraps = t->values ? cm_values_bytes(t->values) : 0;
     for (int i = 0; i < t->in_flight_count; i++) {
         activations += t->in_flight[i].results.block.bytes;
         inputs += t->in_flight[i].inputs.block.bytes;
         bootstraps += t->in_flight[i].bootstraps.observations.block.bytes;
     }
-    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
-        activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
     const int moments = cm_optimizer_moment_count(t->config.options);
     const cm_memory_row all[] = {
         {"parameters", t->parameters.block.bytes + t->state.block.bytes},
@@ -214,4 +224,26 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     int count = (int)(sizeof all / sizeof *all);
     for (int i = 0; i < count && i < capacity; i++) rows[i] = all[i];
     return count < capacity ? count : capacity;
+}
+
+/* Passes and, of each chunk, gradients, inputs, statistics, results; the sum over batches. */
+static cm_trainer_need need_of(cm_trainer *t) {
+    set_strides(t);
+    const size_t batches = (size_t)cm_in_flight_count(&t->config), sums = accumulation(t) > 1 ? t->gradient_stride : 0;
+    const size_t chunk = t->gradient_stride + t->stats_stride + batches * (t->input_stride + t->result_stride);
+    const size_t activations = activations_of(t);
+    return (cm_trainer_need){activations, activations + (size_t)t->chunks * chunk + sums};
+}
+
+cm_status cm_trainer_plan_memory(const cm_trainer_config *config, cm_trainer_need *out) {
+    cm_trainer *t = NULL;
+    CM_TRY(cm_alloc(&t, 1, sizeof *t, "a plan of memory"));
+    t->config = *config;
+    cm_comm_single(&t->single);
+    if (!t->config.comm) t->config.comm = &t->single;
+    const cm_status status = record(t, config->bootstrap ? config->batch : 0);
+    if (status == CM_OK) *out = need_of(t);
+    for (int kind = 0; kind < 2; kind++) cm_tape_destroy(t->unroll[kind].tape);
+    free(t);
+    return status;
 }

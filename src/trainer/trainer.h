@@ -218,6 +218,14 @@ typedef struct cm_memory_row {
     const char *name;
     size_t bytes;
 } cm_memory_row;
+/* What a trainer of this configuration would take for batches; nothing of that is taken. Errors: as cm_trainer_create.
+ */
+typedef struct cm_trainer_need {
+    size_t activations; /* bytes */
+    size_t bytes;       /* with gradients, statistics, inputs and results */
+} cm_trainer_need;
+cm_status cm_trainer_plan_memory(const cm_trainer_config *config, cm_trainer_need *out) CM_MUST_USE;
+
 #define CM_ROW_ACTIVATIONS "training activations" /* a row's name */
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity);
 

@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "core/trace.h"
 #include "run/checkpoint.h"
-#include "run/run.h"
+#include "run/run_internal.h"
 #include "support/far.h"
 #include "support/folder.h"
 #include "support/main.h"
@@ -283,21 +283,22 @@ static cm_status open_with(size_t total, const char *settings) {
 }
 
 /* What a run takes at most, workspace of its streams included, and what its class says of each stream, is just enough:
- * not a byte less. */
+ * not a byte less; where nothing is left to be recomputed. */
 START_TEST(a_plan_is_what_the_run_takes_of_the_device_to_the_byte) {
-    char hash[CM_HASH_HEX];
-    train("cuda", kinds[_i], false, 8, hash);
+    char hash[CM_HASH_HEX], text[256];
+    snprintf(text, sizeof text, "%s recompute=full", kinds[_i]);
+    train("cuda", text, false, 8, hash);
     const size_t most = cm_far_state.peak;
     ck_assert_uint_gt(most, 10000);
     size_t few = 0, enough = 32; /* streams */
-    ck_assert_int_eq(open_with(most + enough * CM_FAR_STREAM_BYTES, kinds[_i]), CM_OK);
+    ck_assert_int_eq(open_with(most + enough * CM_FAR_STREAM_BYTES, text), CM_OK);
     while (enough - few > 1) {
         size_t middle = few + (enough - few) / 2;
-        bool fits = open_with(most + middle * CM_FAR_STREAM_BYTES, kinds[_i]) == CM_OK;
+        bool fits = open_with(most + middle * CM_FAR_STREAM_BYTES, text) == CM_OK;
         *(fits ? &enough : &few) = middle;
     }
     ck_assert_uint_gt(enough, 1);
-    ck_assert_int_eq(open_with(most + enough * CM_FAR_STREAM_BYTES - 1, kinds[_i]), CM_ERR_MEMORY);
+    ck_assert_int_eq(open_with(most + enough * CM_FAR_STREAM_BYTES - 1, text), CM_ERR_MEMORY);
 }
 END_TEST
 
@@ -412,6 +413,37 @@ START_TEST(a_reanalysis_that_does_not_fit_is_named) {
 }
 END_TEST
 
+/* Values by which a plan of one byte more than is allowed fits; the run learns what it would with all memory. */
+START_TEST(a_plan_that_does_not_fit_is_shrunk) {
+    static const char kind[] = "env_name=tictactoe family=resnet num_blocks=2 conv_channels=16 batch_size=16";
+    char text[256], kept[CM_HASH_HEX], shrunk[CM_HASH_HEX];
+    cm_run_result result;
+    job j;
+    ck_assert_msg(open_job(&j, "cuda", kind, false, 4) == CM_OK, "%s", cm_error_message());
+    const size_t bytes = j.run->planned;
+    close_job(&j);
+    ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+    train("ref", kind, false, 4, kept);
+    snprintf(text, sizeof text, "%s memory_bytes=100000 memory_limit=%zu", kind, bytes - 1);
+    ck_assert_msg(open_job(&j, "cuda", text, false, 4) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(j.configuration.trainer.recompute, CM_RECOMPUTE_BLOCKS);
+    ck_assert_int_eq(cm_run_train(j.run, &result), CM_OK);
+    memcpy(shrunk, result.hash, CM_HASH_HEX);
+    close_job(&j);
+    ck_assert_str_eq(kept, shrunk);
+    ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+    snprintf(text, sizeof text, "%s memory_bytes=100000 memory_limit=%zu", kind, bytes / 2);
+    ck_assert_int_eq(open_job(&j, "cuda", text, false, 4), CM_ERR_MEMORY);
+    ck_assert_msg(strstr(cm_error_message(), "; or set auto_fit to true"), "%s", cm_error_message());
+    close_job(&j);
+    strcat(text, " auto_fit=true");
+    ck_assert_msg(open_job(&j, "cuda", text, false, 4) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(j.configuration.trainer.batch_size * j.configuration.trainer.gradient_accumulation, 16);
+    ck_assert_int_eq(cm_run_train(j.run, &result), CM_OK);
+    close_job(&j);
+}
+END_TEST
+
 START_TEST(the_limit_that_the_user_sets_counts_for_the_device_too) {
     job j;
     ck_assert_int_ne(open_job(&j, "cuda", "memory_bytes=10000 memory_limit=60000", false, 8), CM_OK);
@@ -449,6 +481,7 @@ int main(void) {
     tcase_add_test(plans, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
     tcase_add_loop_test(plans, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
     tcase_add_loop_test(plans, a_reanalysis_that_does_not_fit_is_named, 0, 2);
+    tcase_add_test(plans, a_plan_that_does_not_fit_is_shrunk);
     tcase_add_test(plans, the_limit_that_the_user_sets_counts_for_the_device_too);
     return cm_test_main(suite);
 }
