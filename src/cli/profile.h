@@ -122,7 +122,8 @@ typedef struct cm_profile {
     cm_configuration *configuration;
     cm_config *config;
     const cm_stop *stop;
-    cm_tally *tally; /* of trainings */
+    cm_tally *tally;   /* of trainings */
+    bool never_learns; /* no batch can be drawn in the time of a measurement */
     const char *program;
     double until;                          /* time of the clock when all is to be over */
     double pace;                           /* what measurements take, 1: as they should */

@@ -16,6 +16,8 @@ static const char *const settings[][2] = {
     {"random_first_steps", "0"},  {"min_memory_size", "0"},    {"min_memory_pct", "0"},
 };
 
+#define PATIENCE 8.0 /* seconds until a training that has learnt nothing is one that never will */
+
 /* What is known of a training that is going on. */
 typedef struct measuring {
     cm_profile *p;
@@ -23,7 +25,7 @@ typedef struct measuring {
     double seconds, opened; /* to measure; time of the clock when the run was open */
     int watched;
     void (*follow)(void *measuring, const cm_metrics *row, double share);
-    int64_t iterations; /* that have learnt, or that had nothing to learn */
+    int64_t iterations; /* that have learnt, or that had nothing to learn; of filling, episodes */
     bool is_on, is_done;
     double start, end, first;
     cm_metrics before, after;
@@ -61,7 +63,8 @@ static void follow(void *context, const cm_metrics *row, double share) {
     (void)share;
     if (m->is_done) return;
     if (m->iterations == 0) m->first = now - m->opened;
-    if (row->updates > 0 || row->iteration >= 4) m->iterations++;
+    if (row->updates == 0 && now - m->opened > PATIENCE) m->p->never_learns = true;
+    if (row->updates > 0 || m->p->never_learns) m->iterations++;
     if (!m->is_on && m->iterations >= 2) {
         begin(m, row, now);
     } else if (m->is_on && now - m->start >= m->seconds) {
@@ -118,7 +121,7 @@ static cm_status train(measuring *m, const char *folder) {
                                     .progress = progress,
                                     .checkpoint = CM_CHECKPOINT_LATEST,
                                     .program = p->program,
-                                    .replay_from = m->follow == follow ? p->games : NULL,
+                                    .replay_from = m->follow == follow && p->games[0] ? p->games : NULL,
                                     .follower = {m->follow, m},
                                     .stop = &m->stop};
     if (m->watched & CM_WATCH_CALLS) cm_calls_listen();
@@ -174,6 +177,7 @@ static void follow_filling(void *context, const cm_metrics *row, double share) {
     measuring *m = context;
     (void)share;
     const int64_t enough = 4 * (int64_t)m->p->configuration->trainer.batch_size;
+    m->iterations = row->episodes;
     if (row->env_steps >= enough && row->episodes >= 8) cm_stop_ask(&m->stop);
 }
 
@@ -187,6 +191,7 @@ cm_status cm_profile_fill(cm_profile *p) {
     m.stop.until = cm_clock_seconds() + 5.0;
     m.follow = follow_filling;
     const cm_status status = train(&m, p->games);
+    if (m.iterations == 0) p->games[0] = '\0'; /* no episode ends so soon */
     snprintf(simulations, sizeof simulations, "%d", usual);
     CM_TRY(cm_config_assign(p->config, "num_simulations", simulations, "profile"));
     return find_status(p, status);

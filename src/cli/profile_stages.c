@@ -54,7 +54,8 @@ typedef struct account {
 static struct {
     atomic_bool on;
     atomic_int epoch, threads;
-    atomic_bool plays; /* the one that leads waits for the one that plays */
+    atomic_bool plays;  /* the one that leads waits for the one that plays */
+    atomic_bool played; /* which is known: the first that acts */
     atomic_int spans;
     double start;
     account account[CM_PROFILE_THREADS];
@@ -141,12 +142,13 @@ static void begin_range(const char *name) {
     const cm_stage stage = stage_of(name);
     if (!mine()) return;
     if (stage == CM_STAGES) atomic_store(&profile.plays, true);
-    if (own.depth == 0 && own.number != 0) own.leads = strcmp(name, "act") == 0 && atomic_load(&profile.plays);
+    if (own.depth == 0 && own.number != 0)
+        own.leads = strcmp(name, "act") == 0 && atomic_load(&profile.plays) && !atomic_exchange(&profile.played, true);
     enter(stage);
 }
 
 static void end_range(void) {
-    if (cm_stage_now() == CM_STAGES) atomic_store(&profile.plays, false);
+    if (cm_stage_now() == CM_STAGES) atomic_store(&profile.plays, false), atomic_store(&profile.played, false);
     leave();
 }
 
@@ -157,6 +159,7 @@ void cm_stages_begin(void) {
     atomic_store(&profile.threads, 0);
     atomic_store(&profile.spans, 0);
     atomic_store(&profile.plays, false);
+    atomic_store(&profile.played, false);
     atomic_fetch_add(&profile.epoch, 1);
     (void)mine(); /* number 0 */
     own.leads = true;

@@ -26,6 +26,7 @@ struct cm_pool {
     int tasks; /* describe the current run */
     cm_pool_task run;
     void *context;
+    const char *range; /* of the caller, in a trace; NULL: none */
 
     _Alignas(CM_ALIGN) atomic_uint_least64_t ticket;
     _Alignas(CM_ALIGN) atomic_int finished;
@@ -65,6 +66,15 @@ static void keep_failure(cm_pool *pool, int task, cm_status status) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Tasks belong to the range that the caller is in, on any thread. */
+static cm_status run_task(cm_pool *pool, int task, int worker) {
+    const bool is_traced = worker > 0 && pool->range;
+    if (is_traced) cm_trace_begin(pool->range);
+    const cm_status status = pool->run(pool->context, task, worker);
+    if (is_traced) cm_trace_end();
+    return status;
+}
+
 /* Takes and runs tasks until none is left. Tasks above a failed one are counted, not run: those below it have all
  * begun, so which failure is reported does not depend on timing. */
 static void work(cm_pool *pool, int worker) {
@@ -75,7 +85,7 @@ static void work(cm_pool *pool, int worker) {
         } while (!atomic_compare_exchange_weak(&pool->ticket, &ticket, ticket - 1));
         int tasks = pool->tasks, task = tasks - tasks_left(ticket);
         if (task < atomic_load(&pool->lowest_failure)) {
-            cm_status status = pool->run(pool->context, task, worker);
+            const cm_status status = run_task(pool, task, worker);
             if (status != CM_OK) keep_failure(pool, task, status);
         }
         if (atomic_fetch_add(&pool->finished, 1) + 1 < tasks || !atomic_load(&pool->caller_sleeps)) continue;
@@ -207,6 +217,7 @@ static void wait_until_finished(cm_pool *pool) {
 cm_status cm_pool_run(cm_pool *pool, int tasks, cm_pool_task run, void *context) {
     if (tasks <= 0) return CM_OK;
     pool->tasks = tasks, pool->run = run, pool->context = context;
+    pool->range = cm_trace_on() ? cm_trace_range() : NULL;
     atomic_store(&pool->finished, 0);
     atomic_store(&pool->lowest_failure, INT_MAX);
     uint64_t number = (atomic_load(&pool->ticket) >> 32) + 1;

@@ -36,6 +36,12 @@ static _Thread_local struct {
     double begin[DEEPEST];
 } stack;
 
+/* The ranges that the thread is in, recorded or not. */
+static _Thread_local struct {
+    int depth;
+    const char *name[DEEPEST];
+} open_ranges;
+
 static bool is_recording(void) { return atomic_load_explicit(&trace.recording, memory_order_relaxed); }
 static const cm_trace_listener *listener(void) { return atomic_load_explicit(&trace.listener, memory_order_acquire); }
 
@@ -43,7 +49,14 @@ void cm_trace_listen(const cm_trace_listener *told) { atomic_store(&trace.listen
 
 bool cm_trace_on(void) { return is_recording() || listener(); }
 
+const char *cm_trace_range(void) {
+    const int depth = open_ranges.depth;
+    return depth > 0 && depth <= DEEPEST ? open_ranges.name[depth - 1] : NULL;
+}
+
 void cm_trace_begin(const char *name) {
+    if (open_ranges.depth < DEEPEST) open_ranges.name[open_ranges.depth] = name;
+    open_ranges.depth++;
     if (listener()) listener()->begin(name);
     if (!is_recording()) return;
     int epoch = atomic_load(&trace.epoch);
@@ -69,6 +82,7 @@ static range *chunk_at(uint64_t i) {
 }
 
 void cm_trace_end(void) {
+    if (open_ranges.depth > 0) open_ranges.depth--;
     if (listener()) listener()->end();
     if (!is_recording()) return;
     if (stack.epoch != atomic_load(&trace.epoch) || stack.depth == 0) return; /* begun before the recording */

@@ -28,6 +28,9 @@ bool cm_trace_on(void);                /* recorded, or listened to */
 void cm_trace_begin(const char *name); /* name: a string literal; ranges nest per thread */
 void cm_trace_end(void);
 
+/* The innermost range that the calling thread is in, as far as ranges were on when it began; NULL: none. */
+const char *cm_trace_range(void);
+
 #define CM_TRACE_BEGIN(name)                                                                                           \
     do {                                                                                                               \
         if (cm_trace_on()) cm_trace_begin(name);                                                                       \

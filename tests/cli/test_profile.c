@@ -72,6 +72,35 @@ START_TEST(stages_add_up_to_the_wall_time) {
 }
 END_TEST
 
+/* Two tasks of 4 ms that wait for each other, so that each has a thread of its own. */
+static cm_status meet(void *context, int task, int worker) {
+    pthread_barrier_t *both = context;
+    (void)task, (void)worker;
+    pthread_barrier_wait(both);
+    work(4e-3);
+    return CM_OK;
+}
+
+START_TEST(workers_are_in_the_stage_of_their_caller) {
+    static cm_stage_times t;
+    pthread_barrier_t both;
+    cm_pool *pool;
+    ck_assert_int_eq(pthread_barrier_init(&both, NULL, 2), 0);
+    ck_assert_int_eq(cm_pool_create(2, &pool), CM_OK);
+    cm_stages_begin();
+    CM_TRACE_BEGIN("reanalyse");
+    ck_assert_str_eq(cm_trace_range(), "reanalyse");
+    ck_assert_int_eq(cm_pool_run(pool, 2, meet, &both), CM_OK);
+    CM_TRACE_END();
+    cm_stages_end(&t);
+    cm_pool_destroy(pool);
+    pthread_barrier_destroy(&both);
+    ck_assert_ptr_null(cm_trace_range());
+    ck_assert_int_eq(t.threads, 2);
+    ck_assert(t.seconds[CM_STAGE_REANALYSIS] >= 4e-3 && t.busy >= 8e-3);
+}
+END_TEST
+
 /* One product of 6 x 4 by 5 x 4, twice in a search and once elsewhere. */
 static void multiply(cm_stream *stream, cm_call_part part, int times) {
     float y[30], x[24] = {1.0f}, weight[20] = {2.0f};
@@ -190,6 +219,7 @@ int main(void) {
     TCase *parts = tcase_create("parts"), *command = tcase_create("command");
     suite_add_tcase(suite, parts);
     tcase_add_test(parts, stages_add_up_to_the_wall_time);
+    tcase_add_test(parts, workers_are_in_the_stage_of_their_caller);
     tcase_add_test(parts, operations_are_counted_by_kind_and_stage);
     suite_add_tcase(suite, command);
     tcase_set_timeout(command, 60);
