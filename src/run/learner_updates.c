@@ -110,10 +110,10 @@ static cm_status dump_batch(const cm_batch *b, const float *value_targets, const
     memcpy(b->target_value, value_targets, (size_t)b->config.rows * (size_t)(b->unroll + 1) * sizeof(float));
     int64_t B = b->config.rows, K = b->unroll, P = cm_policy_size(b->form), O = b->observation_size;
     const cm_array arrays[] = {
-        {"observation", 2, {B, O}, b->observation},
-        {"target_value", 2, {B, K + 1}, b->target_value},
-        {"target_policy", 3, {B, K + 1, P}, b->target_policy},
-        {"target_reward", 2, {B, K}, b->target_reward},
+        {.name = "observation", .ndim = 2, .dim = {B, O}, .data = b->observation},
+        {.name = "target_value", .ndim = 2, .dim = {B, K + 1}, .data = b->target_value},
+        {.name = "target_policy", .ndim = 3, .dim = {B, K + 1, P}, .data = b->target_policy},
+        {.name = "target_reward", .ndim = 2, .dim = {B, K}, .data = b->target_reward},
     };
     if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);
     return cm_fail(status, "%s; the batch is in %s", message, path);

@@ -12,7 +12,7 @@ cm_status cm_loaded_fill(const cm_configuration *configuration, const char *run,
     cm_memory_limit((uint64_t)configuration->run.memory_limit);
     CM_TRY(cm_session_open(configuration, NULL, &out->session));
     if (!run) return open_for_reports(out->session);
-    CM_TRY(cm_run_check_weights(run, checkpoint, out->session));
+    CM_TRY(cm_run_read_ranges(run, checkpoint, out->session));
     CM_TRY(cm_session_agent(out->session, &out->agent));
     CM_TRY(cm_run_load_agent(run, checkpoint, out->session, out->agent, &out->facts));
     return open_for_reports(out->session);

@@ -5,6 +5,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "run/quantised.h"
 #include "run/run_internal.h"
 
 static const char state_format[] = "cumind-run-1";
@@ -254,6 +255,11 @@ static cm_status look_at_state(void *run, cm_checkpoint_reader *reader) { return
 
 static cm_status look_at_weights(void *context, cm_checkpoint_reader *reader) {
     const cm_run *run = context;
+    if (cm_quantised_is(reader))
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: its weights are of 8 bits, which plays and does not train: go on with the run that they "
+                       "were made of, or begin one with --init-from %s",
+                       run->directory.path, run->directory.path);
     return cm_run_check_shapes(reader, CM_FILE_PARAMETERS, run->session->network);
 }
 

@@ -18,13 +18,18 @@ size_t cm_array_count(const cm_array *array) {
     return count;
 }
 
-static size_t array_bytes(const cm_array *array) { return cm_array_count(array) * sizeof(float); }
+static size_t array_bytes(const cm_array *array) {
+    return cm_array_count(array) * (array->is_int8 ? sizeof(int8_t) : sizeof(float));
+}
+
+static void *data_of(const cm_array *array) { return array->is_int8 ? (void *)array->numbers : (void *)array->data; }
+static const char *dtype_of(const cm_array *array) { return array->is_int8 ? "I8" : "F32"; }
 
 /* ---- writing ---- */
 
 static void write_entry(cm_json_writer *json, const cm_array *array, uint64_t begin) {
     cm_json_begin_object(json, array->name);
-    cm_json_put_string(json, "dtype", "F32");
+    cm_json_put_string(json, "dtype", dtype_of(array));
     cm_json_begin_array(json, "shape");
     for (int d = 0; d < array->ndim; d++) cm_json_put_int(json, NULL, array->dim[d]);
     cm_json_end_array(json);
@@ -93,7 +98,7 @@ cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink 
     cm_status status = write_header(json, padded, sink);
     cm_json_writer_destroy(json);
     for (int i = 0; i < count && status == CM_OK; i++) {
-        status = sink->write(sink->context, arrays[i].data, array_bytes(&arrays[i]));
+        status = sink->write(sink->context, data_of(&arrays[i]), array_bytes(&arrays[i]));
     }
     return status;
 }
@@ -148,9 +153,9 @@ static cm_status check_entry(const char *file, const cm_json *header, uint64_t s
     const cm_json *entry = cm_json_get(header, want->name);
     if (!entry) return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" is missing", file, want->name);
     const char *dtype = cm_json_string(cm_json_get(entry, "dtype"));
-    if (!dtype || strcmp(dtype, "F32") != 0) {
-        return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has dtype %s, must be F32", file, want->name,
-                       dtype ? dtype : "(none)");
+    if (!dtype || strcmp(dtype, dtype_of(want)) != 0) {
+        return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has dtype %s, must be %s", file, want->name,
+                       dtype ? dtype : "(none)", dtype_of(want));
     }
     int64_t dim[CM_ARRAY_DIMS] = {0}, range[2];
     int ndim = read_integers(cm_json_get(entry, "shape"), dim, CM_ARRAY_DIMS);
@@ -209,7 +214,7 @@ static cm_status check_all(const char *file, const cm_json *header, uint64_t siz
 }
 
 static cm_status check_finite(const char *file, const cm_array *array) {
-    const size_t count = cm_array_count(array);
+    const size_t count = array->is_int8 ? 0 : cm_array_count(array);
     for (size_t i = 0; i < count; i++) {
         if (isfinite(array->data[i])) continue;
         return cm_fail(CM_ERR_INPUT,
@@ -255,8 +260,8 @@ static cm_status load(const cm_source *file, const cm_array *arrays, int count, 
                       uint64_t *begins) {
     CM_TRY(read_header(file, arrays, count, text, length, begins));
     for (int i = 0; i < count; i++) {
-        if (!arrays[i].data) continue;
-        CM_TRY(cm_source_read(file, begins[i], arrays[i].data, array_bytes(&arrays[i])));
+        if (!data_of(&arrays[i])) continue;
+        CM_TRY(cm_source_read(file, begins[i], data_of(&arrays[i]), array_bytes(&arrays[i])));
         CM_TRY(check_finite(file->path, &arrays[i]));
     }
     return CM_OK;

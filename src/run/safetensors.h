@@ -1,4 +1,4 @@
-/* Named float32 arrays in the safetensors format, and their hash.
+/* Named arrays of float32, or of 8 bits, in the safetensors format, and their hash.
  *
  * A file is 8 bytes (the header's length, little endian), a JSON header {"name": {"dtype": "F32", "shape": [...],
  * "data_offsets": [begin, end]}, ...} padded with spaces to a multiple of 8, and the data, row-major, little endian.
@@ -22,7 +22,9 @@ typedef struct cm_array {
     const char *name; /* shorter than CM_ARRAY_NAME; unique in its table */
     int ndim;         /* 1 .. CM_ARRAY_DIMS */
     int64_t dim[CM_ARRAY_DIMS];
-    float *data; /* [product of dim]; read by write and hash, filled by load, which checks the rest alone if NULL */
+    float *data;  /* [product of dim]; read by write and hash, filled by load, which checks the rest alone if NULL */
+    bool is_int8; /* it is one of 8 bits, at `numbers` in place of data; such have no hash */
+    int8_t *numbers;
 } cm_array;
 
 size_t cm_array_count(const cm_array *array); /* elements */

@@ -9,102 +9,25 @@
 #include "core/arena.h"
 #include "core/file.h"
 #include "run/directory.h"
+#include "run/quantised.h"
 #include "run/ranks.h"
 
-/* ---- tables ---- */
-
-static cm_status grow(cm_array_table *table, int more) {
-    int count = table->count + more;
-    cm_array *arrays = realloc(table->arrays, (size_t)(count + 1) * sizeof *arrays);
-    if (arrays) table->arrays = arrays;
-    void *names = realloc(table->names, (size_t)(count + 1) * sizeof *table->names);
-    if (names) table->names = names;
-    if (arrays && names) {
-        for (int i = 0; i < table->count; i++) arrays[i].name = table->names[i];
-        return CM_OK;
-    }
-    return cm_fail(CM_ERR_MEMORY, "no memory for a table of %d arrays", count);
-}
-
-static cm_status add_row(cm_array_table *table, const cm_param *param, const char *prefix, float *data) {
-    cm_array *row = &table->arrays[table->count];
-    char *name = table->names[table->count];
-    int n = snprintf(name, CM_ARRAY_NAME, "%s%s", prefix, param->name);
-    if (n < 0 || n >= CM_ARRAY_NAME) return cm_fail(CM_ERR_INPUT, "%s%s: the name is too long", prefix, param->name);
-    memset(row, 0, sizeof *row);
-    row->name = name;
-    row->ndim = param->ndim;
-    for (int d = 0; d < param->ndim; d++) row->dim[d] = param->dim[d];
-    row->data = data;
-    table->count++;
-    return CM_OK;
-}
-
-cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, const char *prefix, float *parameters,
-                             float *state) {
-    const cm_param_table *params = cm_network_parameters(network);
-    CM_TRY(grow(table, params->count));
-    for (int i = 0; i < params->count; i++) {
-        float *block = params->param[i].state ? state : parameters;
-        if (block) CM_TRY(add_row(table, &params->param[i], prefix, block + params->param[i].offset));
-    }
-    return CM_OK;
-}
-
-/* All arrays, without data: they are only compared. */
-static cm_status add_shapes(cm_array_table *table, const cm_network *network) {
-    const cm_param_table *params = cm_network_parameters(network);
-    CM_TRY(grow(table, params->count));
-    for (int i = 0; i < params->count; i++) CM_TRY(add_row(table, &params->param[i], "", NULL));
-    return CM_OK;
-}
-
-void cm_array_table_free(cm_array_table *table) {
-    free(table->arrays);
-    free(table->names);
-    memset(table, 0, sizeof *table);
-}
-
-/* Second moments and variances. */
-static bool is_of_squares(const char *name) {
-    static const char variance[] = "running_var";
-    const size_t length = strlen(name), rest = sizeof variance - 1;
-    return strncmp(name, "second/", 7) == 0 || (length >= rest && strcmp(name + length - rest, variance) == 0);
-}
-
-static cm_status check_squares(const cm_array *array, const char *file) {
-    const size_t count = is_of_squares(array->name) ? cm_array_count(array) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (array->data[i] >= 0.0f) continue;
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: tensor \"%s\" holds %g (number %zu of %zu), which cannot be below 0: take another "
-                       "checkpoint (--checkpoint N)",
-                       file, array->name, (double)array->data[i], i + 1, count);
-    }
-    return CM_OK;
-}
-
-cm_status cm_array_table_load(const cm_array_table *table, cm_checkpoint_reader *reader, const char *name) {
-    CM_TRY(cm_checkpoint_get_arrays(reader, name, table->arrays, table->count));
-    for (int i = 0; i < table->count; i++) CM_TRY(check_squares(&table->arrays[i], name));
-    return CM_OK;
-}
+/* ---- reading a run's weights ---- */
 
 cm_status cm_run_check_shapes(cm_checkpoint_reader *reader, const char *name, const cm_network *network) {
     cm_array_table table = {0};
-    cm_status status = add_shapes(&table, network);
+    cm_status status = cm_array_table_add_shapes(&table, network);
     if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, name, table.arrays, table.count);
     cm_array_table_free(&table);
     return status;
 }
-
-/* ---- reading a run's weights ---- */
 
 /* What the part below reads and where it puts it. */
 typedef struct reading {
     const cm_session *session;
     bool prefer_average;
     float *parameters, *state; /* blocks to be filled; NULL: the file is only compared with the network */
+    float *ranges;             /* [rows of its table] of layers in 8 bits; NULL: not wanted */
     cm_run_facts facts;
 } reading;
 
@@ -137,6 +60,7 @@ static cm_status explain(const reading *r, cm_checkpoint_reader *reader, cm_stat
 
 static cm_status read_arrays(const reading *r, cm_checkpoint_reader *reader, const char *file) {
     const cm_network *network = r->session->network;
+    if (cm_quantised_is(reader)) return cm_quantised_load(reader, network, r->parameters, r->state, r->ranges);
     cm_array_table table = {0};
     if (!r->parameters) return cm_run_check_shapes(reader, file, network);
     cm_status status = cm_array_table_add(&table, network, "", r->parameters, r->state);
@@ -177,6 +101,16 @@ cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_sess
 cm_status cm_run_check_weights(const char *run, int64_t checkpoint, const cm_session *session) {
     reading r = {.session = session, .prefer_average = session->configuration.trainer.ema_evaluates};
     return read_run(run, checkpoint, &r);
+}
+
+cm_status cm_run_read_ranges(const char *run, int64_t checkpoint, const cm_session *session) {
+    reading r = {.session = session, .prefer_average = session->configuration.trainer.ema_evaluates};
+    const cm_param_table *params = cm_network_parameters(session->network);
+    CM_TRY(cm_alloc(&r.ranges, (size_t)params->count + 1, sizeof *r.ranges, "ranges of layers"));
+    cm_status status = read_run(run, checkpoint, &r);
+    if (status == CM_OK) cm_network_set_ranges(session->network, r.ranges);
+    free(r.ranges);
+    return status;
 }
 
 static size_t block_bytes(const cm_network *network) {

@@ -1,8 +1,9 @@
-/* A network's arrays as named tables for files: parameters, running statistics, moments. */
+/* The weights in a run's checkpoints. */
 #ifndef CM_RUN_WEIGHTS_H
 #define CM_RUN_WEIGHTS_H
 
 #include "env/probe.h"
+#include "run/array_table.h"
 #include "run/checkpoint.h"
 #include "run/session.h"
 
@@ -18,22 +19,6 @@ extern "C" {
 #define CM_FILE_ACTING     "acting.safetensors"     /* those that act, if it was broken off while it learnt    */
 #define CM_FILE_MOMENTS    "optimizer.safetensors"  /* "first/NAME", "second/NAME"                          */
 
-typedef struct cm_array_table {
-    cm_array *arrays; /* [count], owned */
-    int count;
-    char (*names)[CM_ARRAY_NAME]; /* [count], owned */
-} cm_array_table;
-
-/* Rows for the network's parameters at `parameters`, then for its running statistics at `state` (NULL: none), each name
- * after `prefix`. More calls append. A zeroed struct is an empty table. */
-cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, const char *prefix, float *parameters,
-                             float *state) CM_MUST_USE;
-void cm_array_table_free(cm_array_table *table); /* leaves it empty */
-
-/* Fills the arrays from a file of a checkpoint. Errors: those of cm_safetensors_load; CM_ERR_INPUT for a variance or a
- * second moment below 0, of which the root is taken. */
-cm_status cm_array_table_load(const cm_array_table *table, cm_checkpoint_reader *reader, const char *name) CM_MUST_USE;
-
 /* What a run's checkpoint says about itself; NAN where it says nothing. */
 typedef struct cm_run_facts {
     char environment[32]; /* its name with its size */
@@ -47,6 +32,10 @@ typedef struct cm_run_facts {
  * where that is because the environment was changed; `facts` has then what had been read. */
 cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
+
+/* Gives the session's network the ranges of the layers that the checkpoint has in 8 bits (run/quantised.h), if any:
+ * before anything is made of it. Errors: as above. */
+cm_status cm_run_read_ranges(const char *run, int64_t checkpoint, const cm_session *session) CM_MUST_USE;
 
 /* Compares names and shapes alone, which allocates no memory: of a run before anything is made for its network, whose
  * sizes stand in a file of the same stranger; of a file of a checkpoint that is open. Errors: as above. */

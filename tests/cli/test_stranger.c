@@ -48,6 +48,7 @@ static const char *const lines[] = {
     "inspect --run R --checkpoint latest --json",
     "inspect --config R/config.json",
     "export --run R --hub exported --overwrite",
+    "quantize --run R --to new --positions 8",
     "config --config R/config.json",
     "config --config R/config.json --explain env_name",
     "config --config R/config.json --write new.json",

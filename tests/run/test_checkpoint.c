@@ -28,7 +28,7 @@ typedef struct module {
 
 static cm_status module_save(void *context, cm_checkpoint_writer *writer) {
     module *m = context;
-    cm_array array = {"w", 1, {4}, m->weight};
+    cm_array array = {.name = "w", .ndim = 1, .dim = {4}, .data = m->weight};
     CM_TRY(cm_checkpoint_put_arrays(writer, "parameters.safetensors", &array, 1));
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
@@ -55,7 +55,7 @@ static cm_status module_save(void *context, cm_checkpoint_writer *writer) {
 
 static cm_status module_load(void *context, cm_checkpoint_reader *reader) {
     module *m = context;
-    cm_array array = {"w", 1, {4}, m->weight};
+    cm_array array = {.name = "w", .ndim = 1, .dim = {4}, .data = m->weight};
     CM_TRY(cm_checkpoint_get_arrays(reader, "parameters.safetensors", &array, 1));
     cm_json_doc *doc = NULL;
     int64_t segments = 0, first = 0;

@@ -21,7 +21,8 @@ static cm_status collect(void *context, const void *data, size_t size) {
 }
 
 static float weight[6] = {1, 2, 3, 4, 5, 6}, bias[2] = {-1, 0.5f};
-static const cm_array table[2] = {{"b.weight", 2, {2, 3}, weight}, {"a.bias", 1, {2}, bias}};
+static const cm_array table[2] = {{.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = weight},
+                                  {.name = "a.bias", .ndim = 1, .dim = {2}, .data = bias}};
 
 static cm_status load(const char *name, const void *bytes, size_t size, const cm_array *arrays, int count) {
     cm_source file;
@@ -40,7 +41,8 @@ START_TEST(written_arrays_read_back_bit_for_bit) {
     write_table(&b);
     ck_assert_uint_eq(b.size, cm_safetensors_bytes(table, 2));
     float w[6], c[2];
-    cm_array into[2] = {{"a.bias", 1, {2}, c}, {"b.weight", 2, {2, 3}, w}}; /* any order */
+    cm_array into[2] = {{.name = "a.bias", .ndim = 1, .dim = {2}, .data = c},
+                        {.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = w}}; /* any order */
     ck_assert_msg(load("f", b.bytes, b.size, into, 2) == CM_OK, "%s", cm_error_message());
     ck_assert_mem_eq(w, weight, sizeof w);
     ck_assert_mem_eq(c, bias, sizeof c);
@@ -61,11 +63,33 @@ static void expect_error(const buffer *b, const cm_array *arrays, int n, const c
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "f.safetensors"));
 }
 
+/* "w" of 8 bits and "s" of float32, read from what was written into what is given. */
+START_TEST(arrays_of_8_bits_are_written_and_read_as_such) {
+    int8_t numbers[3] = {-127, 0, 127}, read[3] = {0};
+    float step[1] = {0.25f}, read_step[1] = {0};
+    buffer b = {.size = 0};
+    cm_sink sink = {&b, collect};
+    const cm_array arrays[2] = {{.name = "w", .ndim = 1, .dim = {3}, .is_int8 = true, .numbers = numbers},
+                                {.name = "s", .ndim = 1, .dim = {1}, .data = step}};
+    ck_assert_int_eq(cm_safetensors_write(arrays, 2, &sink), CM_OK);
+    ck_assert_uint_eq(b.size, cm_safetensors_bytes(arrays, 2));
+    ck_assert_ptr_nonnull(strstr((char *)b.bytes + 8, "\"dtype\": \"I8\""));
+    cm_array into[2] = {{.name = "w", .ndim = 1, .dim = {3}, .is_int8 = true, .numbers = read},
+                        {.name = "s", .ndim = 1, .dim = {1}, .data = read_step}};
+    ck_assert_msg(load("f", b.bytes, b.size, into, 2) == CM_OK, "%s", cm_error_message());
+    ck_assert_mem_eq(read, numbers, sizeof read);
+    ck_assert_float_eq(*read_step, 0.25f);
+    into[0].is_int8 = false;
+    expect_error(&b, into, 2, "tensor \"w\" has dtype I8, must be F32");
+}
+END_TEST
+
 START_TEST(other_shape_names_both_shapes) {
     buffer b;
     write_table(&b);
     float w[6], c[2];
-    cm_array wrong[2] = {{"b.weight", 2, {3, 2}, w}, {"a.bias", 1, {2}, c}};
+    cm_array wrong[2] = {{.name = "b.weight", .ndim = 2, .dim = {3, 2}, .data = w},
+                         {.name = "a.bias", .ndim = 1, .dim = {2}, .data = c}};
     expect_error(&b, wrong, 2, "has shape [2, 3], this network has [3, 2]");
 }
 END_TEST
@@ -74,7 +98,8 @@ START_TEST(missing_and_surplus_tensors_are_errors) {
     buffer b;
     write_table(&b);
     float w[6], c[2];
-    cm_array other[2] = {{"b.weight", 2, {2, 3}, w}, {"z.bias", 1, {2}, c}};
+    cm_array other[2] = {{.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = w},
+                         {.name = "z.bias", .ndim = 1, .dim = {2}, .data = c}};
     expect_error(&b, other, 2, "tensor \"z.bias\" is missing");
     expect_error(&b, other, 1, "holds 2 tensors, this network has 1");
 }
@@ -84,7 +109,8 @@ START_TEST(every_truncation_is_an_error) {
     buffer b;
     write_table(&b);
     float w[6], c[2];
-    cm_array into[2] = {{"b.weight", 2, {2, 3}, w}, {"a.bias", 1, {2}, c}};
+    cm_array into[2] = {{.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = w},
+                        {.name = "a.bias", .ndim = 1, .dim = {2}, .data = c}};
     size_t whole = b.size;
     for (size_t size = 0; size < whole; size++) {
         unsigned char *exact = malloc(size + 1); /* so that a sanitizer sees a read after the end */
@@ -100,7 +126,7 @@ START_TEST(huge_header_length_is_refused) {
     write_table(&b);
     memset(b.bytes, 0xff, 8);
     float w[6];
-    cm_array into[1] = {{"b.weight", 2, {2, 3}, w}};
+    cm_array into[1] = {{.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = w}};
     expect_error(&b, into, 1, "its header claims 18446744073709551615 bytes");
 }
 END_TEST
@@ -115,7 +141,7 @@ static void foreign(buffer *b, const char *header) {
 
 START_TEST(offsets_outside_the_file_are_refused) {
     float w[6];
-    cm_array into[1] = {{"w", 1, {6}, w}};
+    cm_array into[1] = {{.name = "w", .ndim = 1, .dim = {6}, .data = w}};
     buffer b;
     foreign(&b, "{\"w\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[8,32]}}");
     expect_error(&b, into, 1, "data_offsets");
@@ -132,7 +158,8 @@ END_TEST
 
 START_TEST(tensors_that_share_bytes_are_refused) {
     float v[3], w[3];
-    cm_array into[2] = {{"v", 1, {3}, v}, {"w", 1, {3}, w}};
+    cm_array into[2] = {{.name = "v", .ndim = 1, .dim = {3}, .data = v},
+                        {.name = "w", .ndim = 1, .dim = {3}, .data = w}};
     buffer b;
     foreign(&b, "{\"v\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},"
                 "\"w\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}");
@@ -150,7 +177,8 @@ START_TEST(numbers_that_are_not_finite_are_refused_with_file_and_tensor) {
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     buffer b;
     float w[6], c[2];
-    cm_array into[2] = {{"b.weight", 2, {2, 3}, w}, {"a.bias", 1, {2}, c}};
+    cm_array into[2] = {{.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = w},
+                        {.name = "a.bias", .ndim = 1, .dim = {2}, .data = c}};
     weight[4] = wrong[_i];
     write_table(&b);
     weight[4] = 5;
@@ -163,7 +191,8 @@ END_TEST
 START_TEST(shapes_are_compared_without_memory) {
     buffer b;
     write_table(&b);
-    cm_array shapes[2] = {{"a.bias", 1, {2}, NULL}, {"b.weight", 2, {2, 3}, NULL}};
+    cm_array shapes[2] = {{.name = "a.bias", .ndim = 1, .dim = {2}, .data = NULL},
+                          {.name = "b.weight", .ndim = 2, .dim = {2, 3}, .data = NULL}};
     ck_assert_int_eq(load("f", b.bytes, b.size, shapes, 2), CM_OK);
     shapes[1].dim[1] = 1 << 20;
     expect_error(&b, shapes, 2, "has shape [2, 3], this network has [2, 1048576]");
@@ -174,7 +203,7 @@ START_TEST(a_header_is_no_longer_than_its_network_has_a_use_for) {
     static unsigned char file[8 + (1 << 20)];
     const uint32_t length = sizeof file - 8;
     float w[6];
-    cm_array into[1] = {{"w", 1, {6}, w}};
+    cm_array into[1] = {{.name = "w", .ndim = 1, .dim = {6}, .data = w}};
     memset(file, ' ', sizeof file);
     for (int i = 0; i < 8; i++) file[i] = (unsigned char)((uint64_t)length >> (8 * i));
     ck_assert_int_eq(load("f", file, sizeof file, into, 1), CM_ERR_INPUT);
@@ -207,6 +236,7 @@ int main(void) {
     tcase_add_test(tests, a_header_is_no_longer_than_its_network_has_a_use_for);
     tcase_add_test(tests, written_arrays_read_back_bit_for_bit);
     tcase_add_test(tests, header_is_padded_to_eight_and_names_f32);
+    tcase_add_test(tests, arrays_of_8_bits_are_written_and_read_as_such);
     tcase_add_test(tests, other_shape_names_both_shapes);
     tcase_add_test(tests, missing_and_surplus_tensors_are_errors);
     tcase_add_test(tests, every_truncation_is_an_error);

@@ -1,0 +1,180 @@
+#include "run/policy_games.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+#include "env/vector.h"
+
+enum { ROWS = 64, GAP = 8 /* steps from batch to batch */ };
+static const size_t most_bytes = (size_t)64 << 20;
+static const double random_moves = 0.1;
+_Static_assert((int)GAP >= (int)CM_ROLLOUT_STEPS, "the actions of a batch end before the next one");
+
+/* A game of every row. */
+typedef struct table {
+    cm_policy_games *out;
+    const cm_network *network;
+    cm_vector_env *vector;
+    cm_rollout *policy; /* of the root alone */
+    cm_env_rows rows;
+    int32_t *action; /* [rows] */
+    bool *has_ended; /* [rows] since the last batch */
+    int actions;
+    cm_rng rng;
+} table;
+
+static void close_games(table *g) {
+    cm_vector_env_destroy(g->vector);
+    cm_rollout_destroy(g->policy);
+    free(g->rows.legal);
+    free(g->rows.reward);
+    free(g->rows.to_play);
+    free(g->rows.terminated);
+    free(g->rows.truncated);
+    free(g->action);
+    free(g->has_ended);
+}
+
+static cm_status open_games(table *g, const cm_network_use *use, const cm_env *env, uint64_t seed) {
+    const size_t rows = (size_t)g->out->rows;
+    cm_network_use of_rows = *use;
+    of_rows.rows = g->out->rows;
+    CM_TRY(cm_vector_env_create(env, g->out->rows, seed, 0, &g->vector));
+    CM_TRY(cm_rollout_create(&of_rows, 0, &g->policy));
+    CM_TRY(cm_alloc(&g->rows.legal, rows * (size_t)g->actions, 1, "games of a policy"));
+    CM_TRY(cm_alloc(&g->rows.reward, rows, sizeof *g->rows.reward, "games of a policy"));
+    CM_TRY(cm_alloc(&g->rows.to_play, rows, sizeof *g->rows.to_play, "games of a policy"));
+    CM_TRY(cm_alloc(&g->rows.terminated, rows, 1, "games of a policy"));
+    CM_TRY(cm_alloc(&g->rows.truncated, rows, 1, "games of a policy"));
+    CM_TRY(cm_alloc(&g->action, rows, sizeof *g->action, "games of a policy"));
+    CM_TRY(cm_alloc(&g->has_ended, rows, sizeof *g->has_ended, "games of a policy"));
+    g->rows.observation = cm_rollout_observations(g->policy);
+    return CM_OK;
+}
+
+static cm_status alloc_positions(cm_policy_games *p) {
+    const size_t batches = (size_t)p->batches, rows = (size_t)p->rows, moves = batches * rows * (size_t)p->steps;
+    CM_TRY(cm_alloc(&p->observations, batches * rows * (size_t)p->observation, sizeof *p->observations, "positions"));
+    CM_TRY(cm_alloc(&p->actions, moves + 1, sizeof *p->actions, "positions"));
+    return cm_alloc(&p->code, moves + 1, sizeof *p->code, "positions");
+}
+
+void cm_policy_games_free(cm_policy_games *games) {
+    free(games->observations);
+    free(games->actions);
+    free(games->code);
+    *games = (cm_policy_games){.rows = 0};
+}
+
+/* ---- moves ---- */
+
+static int32_t random_legal(table *g, const uint8_t *legal) {
+    int32_t chosen = 0;
+    int seen = 0;
+    for (int a = 0; a < g->actions; a++)
+        if (legal[a] && cm_rng_below(&g->rng, (uint32_t)++seen) == 0) chosen = a;
+    return chosen;
+}
+
+/* By the softmax of its logits over the legal actions. */
+static int32_t sample(table *g, const float *logits, const uint8_t *legal) {
+    double most = -INFINITY, sum = 0.0;
+    int32_t last = 0;
+    for (int a = 0; a < g->actions; a++)
+        if (legal[a]) most = fmax(most, (double)logits[a]);
+    for (int a = 0; a < g->actions; a++)
+        if (legal[a]) sum += exp((double)logits[a] - most);
+    double left = (double)cm_rng_uniform(&g->rng) * sum;
+    for (int a = 0; a < g->actions && left >= 0.0; a++) {
+        if (!legal[a]) continue;
+        left -= exp((double)logits[a] - most);
+        last = a;
+    }
+    return last;
+}
+
+/* A policy per number has no logits of actions: all moves are random then. */
+static void choose_moves(table *g) {
+    const float *logits = cm_rollout_policy(g->policy, 0);
+    const bool is_joint = cm_network_policy(g->network).numbers == 1;
+    for (int i = 0; i < g->out->rows; i++) {
+        const uint8_t *legal = g->rows.legal + (size_t)i * (size_t)g->actions;
+        const bool is_random = !is_joint || (double)cm_rng_uniform(&g->rng) < random_moves;
+        g->action[i] = is_random ? random_legal(g, legal) : sample(g, logits + (size_t)i * (size_t)g->actions, legal);
+    }
+}
+
+/* ---- positions ---- */
+
+static void keep_observations(table *g, int batch) {
+    cm_policy_games *p = g->out;
+    const size_t n = (size_t)p->rows * (size_t)p->observation;
+    memcpy(p->observations + (size_t)batch * n, g->rows.observation, n * sizeof *p->observations);
+    memset(g->has_ended, 0, (size_t)p->rows * sizeof *g->has_ended);
+}
+
+static void keep_moves(table *g, int batch, int k) {
+    cm_policy_games *p = g->out;
+    const size_t first = ((size_t)batch * (size_t)p->steps + (size_t)k) * (size_t)p->rows;
+    for (int i = 0; i < p->rows; i++) {
+        const int32_t random = (int32_t)cm_rng_below(&g->rng, (uint32_t)g->actions);
+        p->actions[first + (size_t)i] = g->has_ended[i] ? random : g->action[i];
+        p->code[first + (size_t)i] = p->codes ? (int32_t)cm_rng_below(&g->rng, (uint32_t)p->codes) : 0;
+    }
+}
+
+static cm_status step(table *g, int t) {
+    const int rows = g->out->rows, batch = t / GAP, k = t % GAP;
+    if (k == 0) keep_observations(g, batch);
+    CM_TRY(cm_rollout_run(g->policy));
+    choose_moves(g);
+    if (k < g->out->steps) keep_moves(g, batch, k);
+    CM_TRY(cm_vector_env_step(g->vector, 0, rows, g->action, &g->rows));
+    for (int i = 0; i < rows; i++) g->has_ended[i] |= g->rows.terminated[i] || g->rows.truncated[i];
+    if (cm_vector_env_reset_ended(g->vector, 0, rows, &g->rows) == 0) return CM_OK;
+    return cm_vector_env_check_begun(g->vector, 0, rows);
+}
+
+static cm_status play(table *g, const cm_network_use *use, const cm_env *env, uint64_t seed) {
+    CM_TRY(open_games(g, use, env, seed));
+    CM_TRY(alloc_positions(g->out));
+    cm_vector_env_reset(g->vector, 0, g->out->rows, &g->rows);
+    CM_TRY(cm_vector_env_check_begun(g->vector, 0, g->out->rows));
+    for (int t = 0; t < GAP * g->out->batches; t++) CM_TRY(step(g, t));
+    return CM_OK;
+}
+
+cm_status cm_policy_games_play(const cm_network_use *use, const cm_env *env, int positions, uint64_t seed,
+                               cm_policy_games *out) {
+    const cm_network_config *c = cm_network_get_config(use->network);
+    const int observation = cm_network_observation_size(use->network), rows = positions < ROWS ? positions : ROWS;
+    const size_t fitting = most_bytes / ((size_t)rows * (size_t)observation * sizeof(float));
+    const int wanted = (positions + rows - 1) / rows;
+    *out = (cm_policy_games){.rows = rows,
+                             .batches = fitting < 1                ? 1
+                                        : fitting < (size_t)wanted ? (int)fitting
+                                                                   : wanted,
+                             .observation = observation,
+                             .steps = c->model == CM_NETWORK_PREDICTION ? 0 : CM_ROLLOUT_STEPS,
+                             .codes = c->model == CM_NETWORK_CHANCE ? c->codes : 0};
+    table g = {.out = out, .network = use->network, .actions = env->spec.actions};
+    g.rng = cm_rng_init(cm_key_make(seed, CM_RNG_ACTION, 0), 0);
+    cm_status status = play(&g, use, env, seed);
+    close_games(&g);
+    return status;
+}
+
+void cm_policy_games_fill(const cm_policy_games *p, int batch, cm_rollout *rollout) {
+    const size_t rows = (size_t)p->rows, n = rows * (size_t)p->observation;
+    memcpy(cm_rollout_observations(rollout), p->observations + (size_t)batch * n, n * sizeof(float));
+    for (int k = 0; k < cm_rollout_steps(rollout); k++) {
+        const size_t first = ((size_t)batch * (size_t)p->steps + (size_t)k) * rows;
+        float *codes = cm_rollout_codes(rollout, k);
+        memcpy(cm_rollout_actions(rollout, k), p->actions + first, rows * sizeof(int32_t));
+        for (size_t i = 0; codes && i < rows * (size_t)p->codes; i++)
+            codes[i] = p->code[first + i / (size_t)p->codes] == (int32_t)(i % (size_t)p->codes);
+    }
+}

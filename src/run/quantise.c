@@ -1,0 +1,250 @@
+#include "run/quantise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "run/policy_games.h"
+
+enum { JUDGED = 4 /* batches that errors are measured on */ };
+static const double most_floats = 0.05; /* share of the weights that may stay in float32 */
+
+/* Rows of the table that are computed as one: a layer, or merged ones. */
+typedef struct layer {
+    int first, rows;
+    size_t weights;
+    double alone; /* what it changes by itself */
+    bool is_chosen;
+} layer;
+
+typedef struct quantising {
+    const cm_quantise_request *request;
+    const cm_param_table *table;
+    cm_policy_games games;
+    cm_rollout *floats;
+    float *measured, *tried; /* [rows of the table] ranges of all layers; those of a trial */
+    layer *layers;           /* [rows of the table] at most */
+    int count;
+    double deviation; /* of the values */
+} quantising;
+
+/* ---- errors ---- */
+
+static cm_network_use use_of(const cm_quantise_request *r, int rows) {
+    return (cm_network_use){.network = r->network,
+                            .stream = r->stream,
+                            .rows = rows,
+                            .compute = CM_F32,
+                            .parameters = r->parameters,
+                            .state = r->state};
+}
+
+static double denominator(const float *logits, int n) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += exp((double)logits[i]);
+    return sum;
+}
+
+/* Of one distribution of n logits. */
+static double distance(const float *a, const float *b, int n) {
+    const double of_a = denominator(a, n), of_b = denominator(b, n);
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += fabs(exp((double)a[i]) / of_a - exp((double)b[i]) / of_b);
+    return 0.5 * sum;
+}
+
+/* Adds the differences of one batch. */
+static void add_errors(const quantising *q, const cm_rollout *bits, cm_quantise_error *sum) {
+    const cm_policy_form form = cm_network_policy(q->request->network);
+    const int rows = q->games.rows;
+    for (int k = 0; k <= cm_rollout_steps(bits); k++) {
+        const float *a = cm_rollout_policy(bits, k), *b = cm_rollout_policy(q->floats, k);
+        const float *v = cm_rollout_value(bits, k), *w = cm_rollout_value(q->floats, k);
+        for (int i = 0; i < rows * form.numbers; i++)
+            sum->policy += distance(a + i * form.values, b + i * form.values, form.values) / form.numbers;
+        for (int i = 0; i < rows; i++) sum->value += fabs((double)v[i] - (double)w[i]) / q->deviation;
+    }
+}
+
+static int judged(const quantising *q) { return q->games.batches < JUDGED ? q->games.batches : JUDGED; }
+
+/* Of the layers whose ranges are in q->tried. Batches are spread over the games. */
+static cm_status measure_error(const quantising *q, cm_quantise_error *out) {
+    const cm_network_use use = use_of(q->request, q->games.rows);
+    cm_rollout *bits = NULL;
+    *out = (cm_quantise_error){0.0, 0.0};
+    cm_network_set_ranges(q->request->network, q->tried);
+    cm_status status = cm_rollout_create(&use, q->games.steps, &bits);
+    cm_network_set_ranges(q->request->network, NULL);
+    for (int i = 0; i < judged(q) && status == CM_OK; i++) {
+        const int batch = (int)((int64_t)i * q->games.batches / judged(q));
+        cm_policy_games_fill(&q->games, batch, bits);
+        cm_policy_games_fill(&q->games, batch, q->floats);
+        status = cm_rollout_run(bits);
+        if (status == CM_OK) status = cm_rollout_run(q->floats);
+        if (status == CM_OK) add_errors(q, bits, out);
+    }
+    const double count = (double)judged(q) * q->games.rows * (q->games.steps + 1);
+    out->policy /= count, out->value /= count;
+    cm_rollout_destroy(bits);
+    return status;
+}
+
+static double larger(cm_quantise_error e) { return fmax(e.policy, e.value); }
+
+/* ---- layers ---- */
+
+static void take(quantising *q, const layer *l) {
+    for (int i = l->first; i < l->first + l->rows; i++) q->tried[i] = q->measured[i];
+}
+
+static void take_none(quantising *q) { memset(q->tried, 0, (size_t)q->table->count * sizeof *q->tried); }
+
+/* Whether a layer is of a part; NULL: of the network. */
+static bool is_of(const quantising *q, const layer *l, const char *part) {
+    const char *name = q->table->param[l->first].name;
+    const size_t length = part ? strlen(part) : 0;
+    return !part || (strncmp(name, part, length) == 0 && name[length] == '.');
+}
+
+/* The layers of a part, or those of them that are chosen. */
+static void take_part(quantising *q, const char *part, bool chosen_only) {
+    take_none(q);
+    for (int i = 0; i < q->count; i++)
+        if (is_of(q, &q->layers[i], part) && (q->layers[i].is_chosen || !chosen_only)) take(q, &q->layers[i]);
+}
+
+static cm_status find_layers(quantising *q) {
+    layer *layers = NULL;
+    int count = 0;
+    CM_TRY(cm_alloc(&layers, (size_t)q->table->count + 1, sizeof *layers, "layers"));
+    for (int i = 0; i < q->table->count; i++) {
+        const cm_param *p = &q->table->param[i];
+        if (q->measured[i] <= 0.0f || !isfinite(q->measured[i])) continue;
+        if (p->joined && count > 0 && layers[count - 1].first + layers[count - 1].rows == i) {
+            layers[count - 1].rows++, layers[count - 1].weights += p->count;
+        } else {
+            layers[count++] = (layer){.first = i, .rows = 1, .weights = p->count, .is_chosen = true};
+        }
+    }
+    q->layers = layers;
+    q->count = count;
+    return count > 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "this network has no layer that can be in 8 bits");
+}
+
+static cm_status judge_layers(quantising *q) {
+    for (int i = 0; i < q->count; i++) {
+        cm_quantise_error error;
+        take_none(q);
+        take(q, &q->layers[i]);
+        CM_TRY(measure_error(q, &error));
+        q->layers[i].alone = larger(error);
+    }
+    return CM_OK;
+}
+
+/* The layer that changes most and is small enough to stay; NULL: there is none. */
+static layer *most_sensitive(const quantising *q, size_t space) {
+    layer *most = NULL;
+    for (int i = 0; i < q->count; i++) {
+        layer *l = &q->layers[i];
+        if (l->is_chosen && l->weights <= space && (!most || l->alone > most->alone)) most = l;
+    }
+    return most;
+}
+
+static cm_status choose(quantising *q, cm_quantise_result *out) {
+    size_t weights = 0;
+    for (int i = 0; i < q->count; i++) weights += q->layers[i].weights;
+    size_t space = (size_t)(most_floats * (double)weights);
+    take_part(q, NULL, true);
+    CM_TRY(measure_error(q, &out->all));
+    out->rest = out->all;
+    while (larger(out->rest) > q->request->tolerance) {
+        layer *l = most_sensitive(q, space);
+        if (!l) break;
+        l->is_chosen = false;
+        space -= l->weights;
+        take_part(q, NULL, true);
+        CM_TRY(measure_error(q, &out->rest));
+    }
+    return CM_OK;
+}
+
+/* ---- the whole ---- */
+
+static cm_status report_part(quantising *q, const char *name, cm_quantise_result *out) {
+    cm_quantise_part part = {.name = name};
+    for (int i = 0; i < q->count; i++) {
+        part.layers += is_of(q, &q->layers[i], name);
+        part.chosen += is_of(q, &q->layers[i], name) && q->layers[i].is_chosen;
+    }
+    if (part.layers == 0) return CM_OK;
+    take_part(q, name, false);
+    CM_TRY(measure_error(q, &part.all));
+    take_part(q, name, true);
+    CM_TRY(measure_error(q, &part.rest));
+    out->part[out->part_count++] = part;
+    return CM_OK;
+}
+
+static cm_status measure_ranges(quantising *q) {
+    double sum = 0.0, squares = 0.0, count = 0.0;
+    for (int batch = 0; batch < q->games.batches; batch++) {
+        cm_policy_games_fill(&q->games, batch, q->floats);
+        CM_TRY(cm_rollout_measure(q->floats, q->measured));
+        for (int k = 0; k <= q->games.steps; k++)
+            for (int i = 0; i < q->games.rows; i++) {
+                const double value = (double)cm_rollout_value(q->floats, k)[i];
+                sum += value, squares += value * value, count += 1.0;
+            }
+    }
+    q->deviation = fmax(sqrt(fmax(squares / count - sum / count * (sum / count), 0.0)), 1e-6);
+    return CM_OK;
+}
+
+static cm_status open_all(quantising *q, cm_quantise_result *out) {
+    const cm_quantise_request *r = q->request;
+    const size_t rows = (size_t)q->table->count + 1;
+    const cm_network_use one = use_of(r, 1);
+    CM_TRY(cm_alloc(&out->ranges, rows, sizeof *out->ranges, "ranges of layers"));
+    CM_TRY(cm_alloc(&out->measured, rows, sizeof *out->measured, "ranges of layers"));
+    q->measured = out->measured;
+    CM_TRY(cm_alloc(&q->tried, rows, sizeof *q->tried, "ranges of layers"));
+    CM_TRY(cm_policy_games_play(&one, r->env, r->positions, r->seed, &q->games));
+    const cm_network_use use = use_of(r, q->games.rows);
+    return cm_rollout_create(&use, q->games.steps, &q->floats);
+}
+
+static cm_status run(quantising *q, cm_quantise_result *out) {
+    static const char *const parts[CM_QUANTISE_PARTS] = {"representation", "afterstate", "dynamics", "prediction"};
+    CM_TRY(open_all(q, out));
+    CM_TRY(measure_ranges(q));
+    CM_TRY(find_layers(q));
+    CM_TRY(judge_layers(q));
+    CM_TRY(choose(q, out));
+    for (int i = 0; i < CM_QUANTISE_PARTS; i++) CM_TRY(report_part(q, parts[i], out));
+    take_part(q, NULL, true);
+    memcpy(out->ranges, q->tried, (size_t)q->table->count * sizeof *out->ranges);
+    out->positions = q->games.rows * q->games.batches;
+    out->steps = q->games.steps;
+    return CM_OK;
+}
+
+cm_status cm_quantise(const cm_quantise_request *request, cm_quantise_result *out) {
+    quantising q = {.request = request, .table = cm_network_parameters(request->network)};
+    *out = (cm_quantise_result){.ranges = NULL};
+    cm_status status = run(&q, out);
+    cm_rollout_destroy(q.floats);
+    cm_policy_games_free(&q.games);
+    free(q.tried);
+    free(q.layers);
+    return status;
+}
+
+void cm_quantise_free(cm_quantise_result *result) {
+    free(result->ranges);
+    free(result->measured);
+    result->ranges = result->measured = NULL;
+}

@@ -1,0 +1,106 @@
+/* `cumind quantize`: runs of 8 bits play as their originals do, are smaller, and are refused where they do not belong.
+ */
+#include "cli/runs.h"
+
+#define PLANES                                                                                                         \
+    " --set family=resnet --set num_blocks=1 --set conv_channels=16 --set head_channels=2 --set head_hidden=16"        \
+    " --set norm=batch"
+#define QUICK                                                                                                          \
+    " --set env_steps=64 --set min_memory_steps=64 --set num_envs=8 --set final_evaluation_episodes=1 --threads 1"
+
+static double bytes_of(const char *dir, const char *name) {
+    char path[320];
+    cm_dir folder;
+    cm_dir_file file = {.bytes = 0};
+    snprintf(path, sizeof path, "%s/%s/latest", cm_test_folder, dir);
+    char *real = realpath(path, NULL);
+    ck_assert_ptr_nonnull(real);
+    ck_assert_msg(cm_dir_open(&folder, real) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_dir_measure(&folder, name, &file) == CM_OK, "%s", cm_error_message());
+    cm_dir_close(&folder);
+    free(real);
+    return (double)file.bytes;
+}
+
+static void make_runs(void) {
+    cm_test_folder_make();
+    expect_ok("train cartpole --run a --quiet --threads 1 --set evaluation_interval=0" SMALL);
+    expect_ok("quantize --run a --to b --positions 64");
+}
+
+START_TEST(a_quantised_run_is_evaluated_and_much_smaller) {
+    expect_ok("quantize --run a --to again --positions 64 --tolerance 1");
+    ck_assert_ptr_nonnull(strstr(result.out, "of  9 layers in 8 bits"));
+    ck_assert_ptr_nonnull(strstr(result.out, "network          9 of  9 layers in 8 bits; policy 0."));
+    ck_assert_ptr_null(strstr(result.out, "in float32  "));
+    ck_assert_ptr_nonnull(strstr(result.out, "written to again\n"));
+    ck_assert(bytes_of("again", "quantised.safetensors") < 0.5 * bytes_of("a", "parameters.safetensors"));
+    expect_ok("eval --run again --episodes 2 --simulations 4 --json");
+    ck_assert_double_ge(number_in("mean"), 8.0);
+    expect_ok("inspect --run again");
+    expect_ok("runs .");
+}
+END_TEST
+
+START_TEST(what_is_sensitive_stays_in_floats) {
+    expect_ok("quantize --run a --to careful --positions 64 --tolerance 0");
+    ck_assert_ptr_nonnull(strstr(result.out, "\nin float32      "));
+    expect_ok("eval --run careful --episodes 1 --simulations 2 --json");
+}
+END_TEST
+
+START_TEST(a_quantised_run_begins_another_one_but_does_not_go_on) {
+    expect_exit("train --resume b --env-steps 2048", 2, "its weights are of 8 bits, which plays and does not train");
+    expect_ok("train --config b/config.json --init-from b --run c --quiet --threads 1 --set env_steps=256");
+}
+END_TEST
+
+START_TEST(what_cannot_be_quantised_is_refused_in_a_line) {
+    expect_exit("quantize --run a", 2, "say where the new run goes, with --to DIR");
+    expect_exit("quantize --run a --to b", 2, "--to b: is there already; choose another folder");
+    expect_exit("quantize --run nowhere --to d", 2, "nowhere");
+    expect_exit("quantize --run b --to d", 2, "b: its weights are of 8 bits already");
+    expect_exit("quantize --run a --to d --tolerance 2", 2, "--tolerance: must be a number in 0..1");
+    expect_exit("quantize --run a --to d --positions 0", 2, "--positions: must be an integer in 1..");
+    ck_assert(!cm_file_exists("d"));
+}
+END_TEST
+
+/* A byte is another one. */
+START_TEST(a_damaged_file_of_8_bits_is_refused) {
+    expect_ok("quantize --run a --to damaged --positions 64");
+    char path[320];
+    snprintf(path, sizeof path, "%s/damaged/latest/quantised.safetensors", cm_test_folder);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, -1, SEEK_END), 0);
+    ck_assert_int_ne(fputc(1, file), EOF);
+    ck_assert_int_eq(fclose(file), 0);
+    run("eval --run damaged --episodes 1");
+    ck_assert_int_ne(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.err, "quantised.safetensors: its checksum differs"));
+}
+END_TEST
+
+START_TEST(planes_and_boards_are_quantised) {
+    expect_ok("train tictactoe --run board --quiet" QUICK PLANES);
+    expect_ok("quantize --run board --to board8 --positions 32");
+    expect_ok("eval --run board8 --episodes 2 --simulations 4");
+    expect_ok("eval --run board8 --opponent board --games 2 --simulations 4");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/quantize");
+    TCase *tests = tcase_create("quantize");
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, make_runs, cm_test_folder_remove);
+    tcase_add_test(tests, a_quantised_run_is_evaluated_and_much_smaller);
+    tcase_add_test(tests, what_is_sensitive_stays_in_floats);
+    tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);
+    tcase_add_test(tests, what_cannot_be_quantised_is_refused_in_a_line);
+    tcase_add_test(tests, a_damaged_file_of_8_bits_is_refused);
+    tcase_add_test(tests, planes_and_boards_are_quantised);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
