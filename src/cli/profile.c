@@ -60,6 +60,7 @@ static cm_status measure(cm_profile *p) {
     CM_TRY(cm_roofs_measure(p->configuration, 0.25 * p->pace, &p->roofs));
     cm_roofs_raise(&p->roofs, &p->operations);
     CM_TRY(cm_profile_ladder(p));
+    if (p->is_device) CM_TRY(cm_profile_graphs(p));
     CM_TRY(cm_profile_sweep(p));
     return cm_profile_advise(p);
 }
@@ -114,8 +115,8 @@ static cm_status run_profile(cm_arguments *arguments) {
     static cm_configuration configuration;
     double seconds = 60.0;
     p = (cm_profile){.stop = &stop, .program = arguments->program};
-    CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
-    if (seconds < 1.0) return cm_fail(CM_ERR_INPUT, "--time: a profile takes a second at least");
+    CM_TRY(cm_argument_seconds(arguments, "--seconds", &seconds));
+    if (seconds < 1.0) return cm_fail(CM_ERR_INPUT, "--seconds: a profile takes a second at least");
     p.until = cm_clock_seconds() + seconds;
     p.pace = fmin(1.0, seconds / 45.0);
     catch_signals();
@@ -137,7 +138,7 @@ static const cm_flag flags[] = {
     CM_FLAG_ENV,
     {"--run", "DIR", "Profile the configuration of this run."},
     CM_FLAGS_MACHINE,
-    {"--time", "TIME", "What is not measured after this time is left out, and named; default 60s."},
+    {"--seconds", "TIME", "What is not measured after this time is left out, and named; default 60s."},
     {"--html", "FILE", "Also write a page with roofline, timeline and sweeps; it needs no network."},
     {"--json", NULL, "Print JSON: stages, operations, sweeps, ladder, memory, advice."},
     CM_FLAGS_END,

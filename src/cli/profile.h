@@ -6,8 +6,10 @@
  *   profile_calls.c       time of every operation, by its shapes (cm_call_listener)
  *   profile_roofs.c       how fast this machine multiplies and copies
  *   profile_measure.c     a short training of a configuration
- *   profile_sweep.c       the same with other values of a key; the advice
+ *   profile_sweep.c       the same with other values of a key
+ *   profile_advice.c      which of its changes are worth it
  *   profile_ladder.c      the network in every precision
+ *   profile_graphs.c      what captured graphs gain
  *   profile_text.c, profile_json.c, profile_page.c    what is shown
  */
 #ifndef CM_CLI_PROFILE_H
@@ -101,7 +103,14 @@ double cm_roofs_least(const cm_roofs *roofs, const cm_operation *row, bool *by_p
 
 /* ---- a short training ---- */
 
-enum { CM_PROFILE_ROWS = 20, CM_SWEEPS = 6, CM_SWEEP_POINTS = 8, CM_ADVICE = 5, CM_SWEEP_VALUE = 24 };
+enum {
+    CM_PROFILE_ROWS = 20,
+    CM_GRAPH_NUMBERS = 24,
+    CM_SWEEPS = 6,
+    CM_SWEEP_POINTS = 8,
+    CM_ADVICE = 5,
+    CM_SWEEP_VALUE = 24
+};
 
 typedef struct cm_profile_rate {
     double env_steps, simulations, updates, samples; /* per second, of acting and learning together */
@@ -150,6 +159,11 @@ typedef struct cm_profile {
     int ladder_count;
     struct cm_advice *advice; /* owned; [advice_count] */
     int advice_count;
+    struct {
+        const char *key; /* "us_per_update_eager" */
+        double value;
+    } graph[CM_GRAPH_NUMBERS]; /* of captured graphs, as `cumind benchmark graph` has them */
+    int graph_count;
     char left[256]; /* what there was no time for; "" */
 } cm_profile;
 
@@ -198,6 +212,9 @@ typedef struct cm_precision {
 } cm_precision;
 
 cm_status cm_profile_ladder(cm_profile *p) CM_MUST_USE;
+
+/* Fills `graph`; nothing where the backend captures no graphs. */
+cm_status cm_profile_graphs(cm_profile *p) CM_MUST_USE;
 
 /* ---- what is shown ---- */
 

@@ -139,6 +139,11 @@ cm_status cm_profile_print_json(const cm_profile *p) {
     put_operations(w, p);
     put_roofs(w, &p->roofs);
     put_ladder(w, p);
+    if (p->graph_count > 0) {
+        cm_json_begin_object(w, "graphs");
+        for (int i = 0; i < p->graph_count; i++) cm_json_put_double(w, p->graph[i].key, p->graph[i].value);
+        cm_json_end_object(w);
+    }
     cm_json_begin_array(w, "sweeps");
     for (int i = 0; i < p->sweep_count; i++) put_sweep(w, &p->sweep[i]);
     cm_json_end_array(w);

@@ -13,7 +13,8 @@ static const char *const settings[][2] = {
     {"checkpoint_interval", "0"}, {"checkpoint_updates", "0"}, {"stop_at_goal", "false"},
     {"tensorboard", "false"},     {"monitor", "false"},        {"updates", "0"},
     {"extra_updates", "0"},       {"num_episodes", "0"},       {"env_steps", "1000000000000"},
-    {"random_first_steps", "0"},  {"min_memory_size", "0"},    {"min_memory_pct", "0"},
+    {"random_first_steps", "0"},  {"time_limit", "0"},         {"min_memory_size", "0"},
+    {"min_memory_pct", "0"},
 };
 
 #define PATIENCE 8.0 /* seconds until a training that has learnt nothing is one that never will */
@@ -27,7 +28,7 @@ typedef struct measuring {
     void (*follow)(void *measuring, const cm_metrics *row, double share);
     int64_t iterations; /* that have learnt, or that had nothing to learn; of filling, episodes */
     bool is_on, is_done;
-    double start, end, first;
+    double start, end, first, trained; /* seconds of the first iteration, and of all */
     cm_metrics before, after;
     size_t heap_before, heap_after;
 } measuring;
@@ -80,7 +81,7 @@ static cm_status read_rate(const measuring *m, cm_profile_rate *out) {
         return cm_fail(CM_ERR_INPUT,
                        "profile: four iterations of one step of %d environments take longer than %.0f s; "
                        "lower num_envs or num_simulations",
-                       m->p->configuration->env.num_envs, m->p->until > 0.0 ? m->end - m->opened : seconds);
+                       m->p->configuration->env.num_envs, m->trained);
     const int64_t iterations = m->after.iteration - m->before.iteration;
     const double simulations = m->after.simulations_per_second / m->after.env_steps_per_second;
     *out = (cm_profile_rate){
@@ -130,7 +131,7 @@ static cm_status train(measuring *m, const char *folder) {
     if (status == CM_OK && !p->backend[0]) note_run(p, run);
     if (status == CM_OK) status = cm_run_train(run, &result);
     if (m->is_on) end(m, &m->before, cm_clock_seconds()), m->is_done = false;
-    if (!m->is_done) m->end = cm_clock_seconds();
+    m->trained = cm_clock_seconds() - m->opened;
     cm_run_close(run);
     cm_tally_add(p->tally, 1, 0);
     cm_progress_destroy(progress);

@@ -138,12 +138,15 @@ void cm_stage_leave(void) {
 
 /* ---- as a listener ---- */
 
+/* What the thread that plays environments begins with. */
+static bool plays(const char *range) { return strcmp(range, "act") == 0 || strcmp(range, "overlap") == 0; }
+
 static void begin_range(const char *name) {
     const cm_stage stage = stage_of(name);
     if (!mine()) return;
     if (stage == CM_STAGES) atomic_store(&profile.plays, true);
     if (own.depth == 0 && own.number != 0)
-        own.leads = strcmp(name, "act") == 0 && atomic_load(&profile.plays) && !atomic_exchange(&profile.played, true);
+        own.leads = plays(name) && atomic_load(&profile.plays) && !atomic_exchange(&profile.played, true);
     enter(stage);
 }
 

@@ -97,7 +97,7 @@ static void print_sweeps(const cm_profile *p) {
                         short_number(s->point[k].rate, rate));
         cm_cli_line(18, "  %-15s %s", s->key, text.bytes);
     }
-    if (p->left[0]) cm_cli_line(4, "no time was left for: %s (--time)", p->left);
+    if (p->left[0]) cm_cli_line(4, "no time was left for: %s (--seconds)", p->left);
 }
 
 static void print_memory(const cm_profile *p) {
@@ -123,12 +123,18 @@ static void print_advice(const cm_profile *p) {
     if (p->advice_count > 1) cm_cli_line(4, "together %.2fx", all);
 }
 
+static void print_graphs(const cm_profile *p) {
+    printf("\ncaptured graphs (-1: they never pay)\n");
+    for (int i = 0; i < p->graph_count; i++) printf("  %-28s %.4g\n", p->graph[i].key, p->graph[i].value);
+}
+
 void cm_profile_print(const cm_profile *p) {
     print_head(p);
     print_stages(&p->stages, p->threads);
     print_operations(p);
     print_roofs(p);
     print_ladder(p);
+    if (p->graph_count > 0) print_graphs(p);
     print_sweeps(p);
     print_memory(p);
     print_advice(p);

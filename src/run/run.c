@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/crash.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "run/lost.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
@@ -201,7 +202,10 @@ static cm_status run_overlap_task(void *context, int task, int worker) {
 
 static cm_status run_overlap_tasks(void *context) {
     cm_run *run = context;
-    return cm_pool_run(run->overlap_pool, 2, run_overlap_task, run);
+    CM_TRACE_BEGIN("overlap");
+    const cm_status status = cm_pool_run(run->overlap_pool, 2, run_overlap_task, run);
+    CM_TRACE_END();
+    return status;
 }
 
 /* Learns from what was acted last while the next steps are acted with the parameters from before. What was acted counts

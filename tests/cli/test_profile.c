@@ -182,7 +182,7 @@ START_TEST(a_profile_adds_up_and_stays_below_its_roofs) {
     static char page[1 << 18];
     cm_json_doc *doc;
     cm_program_run(cm_test_folder,
-                   "profile catch --time 1s --json --html p.html --threads 1 --set batch_size=8 --set num_envs=2 "
+                   "profile catch --seconds 1 --json --html p.html --threads 1 --set batch_size=8 --set num_envs=2 "
                    "--set num_simulations=2 --set hidden_dim=8",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);
@@ -201,11 +201,11 @@ START_TEST(bad_input_is_refused_in_one_line) {
     static const struct {
         const char *arguments, *part;
     } rows[] = {
-        {"profile catch --time 0", "--time: a profile takes a second at least"},
+        {"profile catch --seconds 0", "--seconds: a profile takes a second at least"},
         {"profile --run nowhere", "there is no such run"},
         {"profile nosuch", "there is no such environment"},
         {"profile catch --set collect=false --set updates=9", "collect=false acts in no environment"},
-        {"profile catch --html /nonexistent/p.html --time 1s", "/nonexistent/p.html"},
+        {"profile catch --html /nonexistent/p.html --seconds 1", "/nonexistent/p.html"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cm_program_run(cm_test_folder, rows[i].arguments, &result);

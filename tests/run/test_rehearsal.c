@@ -44,6 +44,10 @@ static const struct {
      "11 launches_per_simulation"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
      "us_per_update_in_order"},
+    {"cumind profile catch --backend cuda --seconds 1 --set num_simulations=2 --set hidden_dim=8 --set batch_size=8 "
+     "--set "
+     "num_envs=4",
+     "us_per_update_eager"},
     {"benchmark_gpu --backend cuda --batch 8", "float16: a large matrix product runs at"},
     {"benchmark_gpu --backend cuda --batch 2 --set env_name=connect4 --set family=resnet --set num_blocks=1 "
      "--set conv_channels=8",
