@@ -2,6 +2,7 @@
  * packed into the layout that its primitive asks for. */
 #include "backend/cpu/dnnl.h"
 #include "backend/cpu/int8.h"
+#include "backend/cpu/int8_winograd.h"
 #include "backend/cpu/winograd.h"
 #include "backend/ref/ref.h"
 
@@ -307,15 +308,24 @@ static bool gains_by_tiles(const cm_stream *stream, const cm_call *call, const c
     return cm_winograd_fits(x, weight, call->attr.stride) && !cm_cpu_uses_bf16(stream, call);
 }
 
+static cm_status plan_int8(cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight,
+                           cm_plan **out) {
+    if (cm_int8_winograd_fits(cm_cpu_of(stream)->int8, x, weight, call->attr.stride))
+        return cm_int8_winograd_plan(stream, call, out);
+    return cm_int8_plan(stream, call, NULL, out);
+}
+
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) {
-    if (call->attr.compute == CM_I8) return cm_int8_plan(stream, call, NULL, out);
-    bool tiles = gains_by_tiles(stream, call, &call->t[CM_T_conv2d_x], &call->t[CM_T_conv2d_weight]);
+    const cm_tensor *x = CM_ARG(call, conv2d, x), *weight = CM_ARG(call, conv2d, weight);
+    if (call->attr.compute == CM_I8) return plan_int8(stream, call, x, weight, out);
+    const bool tiles = gains_by_tiles(stream, call, x, weight);
     return (tiles ? cm_winograd_plan : plan_forward)(stream, call, out);
 }
 
 /* In floats a norm is a call of its own here. */
 cm_status cm_cpu_plan_conv2d_norm(cm_stream *stream, const cm_call *call, cm_plan **out) {
-    if (call->attr.compute == CM_I8) return cm_int8_plan(stream, call, NULL, out);
+    if (call->attr.compute == CM_I8)
+        return plan_int8(stream, call, CM_ARG(call, conv2d_norm, x), CM_ARG(call, conv2d_norm, weight), out);
     CM_TRY(cm_alloc(out, 1, sizeof **out, "a plan"));
     (*out)->run = cm_ref_conv2d_norm;
     return CM_OK;

@@ -78,14 +78,9 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, const layout *wan
 
 /* ---- plans ---- */
 
-/* Where a call's tensors are among those of its operation; the rest is NULL where the operation has none. */
-typedef struct operands {
-    const cm_tensor *y, *x, *weight, *bias, *action, *norm, *residual; /* norm: scale, shift, mean, variance */
-} operands;
-
-static operands operands_of(const cm_call *call) {
+cm_int8_operands cm_int8_operands_of(const cm_call *call) {
     static const cm_tensor none = {.data = NULL};
-    operands o = {.bias = &none, .action = &none, .norm = &none, .residual = &none};
+    cm_int8_operands o = {.bias = &none, .action = &none, .norm = &none, .residual = &none};
     if (call->op == CM_OP_dense) {
         o.y = CM_ARG(call, dense, y), o.x = CM_ARG(call, dense, x), o.weight = CM_ARG(call, dense, weight);
         o.bias = CM_ARG(call, dense, bias), o.action = CM_ARG(call, dense, action);
@@ -118,7 +113,7 @@ static void free_int8(cm_plan *plan) {
     free(p->tap);
 }
 
-static void measure_conv(int8_plan *p, const operands *o) {
+static void measure_conv(int8_plan *p, const cm_int8_operands *o) {
     const int k = o->weight->dim[1];
     p->layout = (layout){.taps = k * k, .channels = o->x->dim[3], .row = cm_tensor_row_size(o->weight)};
     p->images = o->x->dim[0], p->lines = o->x->dim[1], p->places = o->x->dim[2], p->step = o->x->dim[3];
@@ -126,7 +121,7 @@ static void measure_conv(int8_plan *p, const operands *o) {
     p->rows = o->y->dim[1] * o->y->dim[2];
 }
 
-static void measure_dense(int8_plan *p, const operands *o) {
+static void measure_dense(int8_plan *p, const cm_int8_operands *o) {
     p->layout = (layout){.taps = 1, .channels = o->x->dim[1], .row = o->weight->dim[1]};
     p->images = p->lines = 1, p->places = p->rows = o->x->dim[0], p->step = o->x->stride;
 }
@@ -146,7 +141,7 @@ static cm_status place_rows(int8_plan *p, int columns) {
 static cm_status run(cm_stream *stream, const cm_call *call);
 
 cm_status cm_int8_plan(cm_stream *stream, const cm_call *call, cm_pack *actions, cm_plan **out) {
-    const operands o = operands_of(call);
+    const cm_int8_operands o = cm_int8_operands_of(call);
     const bool is_dense = call->op == CM_OP_dense;
     cm_cpu *cpu = cm_cpu_of(stream);
     int8_plan *p = NULL;
@@ -172,15 +167,15 @@ cm_status cm_int8_plan(cm_stream *stream, const cm_call *call, cm_pack *actions,
 
 /* ---- calls ---- */
 
-/* y = sum scale + shift: both steps, the bias, the norm. */
-static void write_scales(const int8_plan *p, const cm_call *call, const operands *o, float *scale, float *shift) {
-    const float *step = steps_of(p->plan.packs[0]->data), of_x = cm_int8_step(call->attr.range);
-    for (int j = 0; j < cm_padded(p->outputs); j++) scale[j] = step[j] * of_x, shift[j] = 0.0f;
-    if (o->bias->data) memcpy(shift, o->bias->data, (size_t)p->outputs * sizeof *shift);
+void cm_int8_write_scales(const cm_call *call, const cm_int8_operands *o, const float *steps, float step, float *scale,
+                          float *shift) {
+    const int outputs = o->weight->dim[0];
+    for (int j = 0; j < cm_padded(outputs); j++) scale[j] = steps[j] * step, shift[j] = 0.0f;
+    if (o->bias->data) memcpy(shift, o->bias->data, (size_t)outputs * sizeof *shift);
     if (!o->norm->data) return;
     const float *gain = o->norm[0].data, *offset = o->norm[1].data, *mean = o->norm[2].data,
                 *variance = o->norm[3].data;
-    for (int j = 0; j < p->outputs; j++) {
+    for (int j = 0; j < outputs; j++) {
         const float factor = gain[j] / sqrtf(variance[j] + call->attr.epsilon);
         scale[j] *= factor;
         shift[j] = offset[j] - mean[j] * factor;
@@ -196,7 +191,7 @@ static void convert(const int8_plan *p, const float *x, float inverse, uint32_t 
                          rows, columns, inverse);
 }
 
-static cm_gemm_int8 product_of(const int8_plan *p, const cm_call *call, const operands *o, void *scratch) {
+static cm_gemm_int8 product_of(const int8_plan *p, const cm_call *call, const cm_int8_operands *o, void *scratch) {
     void *pack = p->plan.packs[0]->data;
     float *scale = (float *)(void *)((unsigned char *)scratch + p->scale);
     cm_gemm_int8 g = {.m = p->rows,
@@ -217,13 +212,13 @@ static cm_gemm_int8 product_of(const int8_plan *p, const cm_call *call, const op
                       .c = o->y->data,
                       .ldc = call->op == CM_OP_dense ? o->y->stride : p->outputs};
     if (g.action) g.table = p->plan.packs[1]->data, g.ldt = cm_padded(p->outputs);
-    write_scales(p, call, o, scale, scale + cm_padded(p->outputs));
+    cm_int8_write_scales(call, o, steps_of(pack), cm_int8_step(call->attr.range), scale, scale + cm_padded(p->outputs));
     return g;
 }
 
 static cm_status run(cm_stream *stream, const cm_call *call) {
     const int8_plan *p = call->plan;
-    const operands o = operands_of(call);
+    const cm_int8_operands o = cm_int8_operands_of(call);
     uint32_t *words = (uint32_t *)(void *)cm_lane_of(stream)->scratch;
     const float *x = o.x->data, inverse = cm_int8_inverse(call->attr.range);
     const size_t image = (size_t)p->lines * (size_t)p->places * (size_t)p->step;

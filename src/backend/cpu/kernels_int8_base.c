@@ -36,6 +36,8 @@ enum { INT8_PANELS = 1 };
 
 #include "backend/cpu/gemm_int8.inc"
 
+#include "backend/cpu/int8_winograd.inc"
+
 static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse) {
     const int words = (columns + 1) / 2;
     for (int r = 0; r < rows; r++, x += stride, out += words) {
@@ -47,4 +49,10 @@ static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int c
     }
 }
 
-const cm_int8_kernels cm_int8_base = {.name = "base", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm};
+const cm_int8_kernels cm_int8_base = {.name = "base",
+                                      .numbers = 2,
+                                      .zero = 0,
+                                      .rows = int8_rows,
+                                      .gemm = int8_gemm,
+                                      .winograd_input = int8_winograd_input,
+                                      .winograd_output = int8_winograd_output};

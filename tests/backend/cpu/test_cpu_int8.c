@@ -58,7 +58,7 @@ END_TEST
 static const int layers[][7] = {
     {2, 6, 7, 3, 8, 3, 1},   {1, 9, 9, 17, 5, 3, 1},   {2, 6, 7, 48, 48, 3, 1}, {2, 6, 7, 48, 8, 1, 1},
     {1, 15, 15, 3, 4, 3, 2}, {2, 8, 6, 64, 70, 3, 1},  {2, 4, 5, 2, 3, 5, 1},   {3, 1, 1, 4, 4, 3, 1},
-    {2, 4, 1, 16, 13, 3, 1}, {1, 5, 4, 130, 17, 1, 2},
+    {2, 4, 1, 16, 13, 3, 1}, {1, 5, 4, 130, 17, 1, 2}, {9, 6, 7, 16, 16, 3, 1}, {1, 16, 15, 32, 20, 3, 1},
 };
 
 static int half_up(int n, int by) { return (n + by - 1) / by; }
@@ -77,6 +77,26 @@ START_TEST(convolution_sums_of_8_bits_are_exact) {
         cm_call call = {.op = CM_OP_conv2d};
         make_layer(&p, layers[i], &call, CM_T_conv2d_x, CM_T_conv2d_weight);
         compare_whole(&p, &call, CM_T_conv2d_x, CM_T_conv2d_weight);
+    }
+    pair_close(&p);
+}
+END_TEST
+
+/* The largest numbers that there are, all of one sign, and with signs in turn. */
+START_TEST(convolutions_of_the_ends_of_8_bits_are_exact) {
+    static const int layer[7] = {5, 6, 7, 48, 16, 3, 1};
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int variant = 0; variant < 3; variant++) {
+        cm_call call = {.op = CM_OP_conv2d, .attr = {.compute = CM_I8, .range = 127.0f}};
+        make_layer(&p, layer, &call, CM_T_conv2d_x, CM_T_conv2d_weight);
+        float *x = call.t[CM_T_conv2d_x].data, *weight = call.t[CM_T_conv2d_weight].data;
+        for (size_t i = 0; i < pair_elements(&call.t[CM_T_conv2d_x]); i++)
+            x[i] = variant == 2 && i / 48 % 2 ? -127.0f : 127.0f;
+        for (size_t i = 0; i < pair_elements(&call.t[CM_T_conv2d_weight]); i++)
+            weight[i] = variant == 0 || (variant == 2 && i / 48 % 2) ? -127.0f : 127.0f;
+        pair_run(&p, &call, 1, 0.0);
+        pair_free(&call);
     }
     pair_close(&p);
 }
@@ -202,6 +222,7 @@ int main(void) {
     TCase *tests = tcase_create("int8");
     tcase_add_loop_test(tests, dense_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
     tcase_add_loop_test(tests, convolution_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, convolutions_of_the_ends_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
     tcase_add_loop_test(tests, dense_in_8_bits_equals_ref_with_bias_action_and_relu, 0, CM_INT8_KERNELS);
     tcase_add_loop_test(tests, convolution_and_norm_in_8_bits_equal_ref, 0, CM_INT8_KERNELS);
     tcase_add_loop_test(tests, numbers_beyond_the_range_are_its_ends, 0, CM_INT8_KERNELS);

@@ -1,0 +1,209 @@
+#include "backend/cpu/int8_winograd.h"
+
+#include "backend/cpu/winograd.h"
+#include "backend/int8.h"
+#include "core/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 16, MULTIPLE = 16 /* of channels */, MOST_CHANNELS = 2048, CHUNK = 48 /* tiles, about */ };
+
+bool cm_int8_winograd_fits(const cm_int8_kernels *kernels, const cm_tensor *x, const cm_tensor *weight, int stride) {
+    const int channels = weight->dim[3];
+    return kernels->winograd_input && cm_winograd_fits(x, weight, stride) && channels % MULTIPLE == 0 &&
+           channels <= MOST_CHANNELS;
+}
+
+/* ---- weights ---- */
+
+/* 4 G g G^T of one channel, whose taps are `step` numbers apart. */
+static void transform_weight(const float *w, int step, float inverse, int16_t u[PLACES]) {
+    int g[9], down[12];
+    for (int k = 0; k < 9; k++) g[k] = cm_int8_of(w[(size_t)k * (size_t)step], inverse);
+    for (int c = 0; c < 3; c++) {
+        const int a = g[c], b = g[3 + c], d = g[6 + c];
+        down[c] = 2 * a, down[3 + c] = a + b + d, down[6 + c] = a - b + d, down[9 + c] = 2 * d;
+    }
+    for (int r = 0; r < 4; r++) {
+        const int a = down[3 * r], b = down[3 * r + 1], d = down[3 * r + 2];
+        u[4 * r] = (int16_t)(2 * a), u[4 * r + 1] = (int16_t)(a + b + d);
+        u[4 * r + 2] = (int16_t)(a - b + d), u[4 * r + 3] = (int16_t)(2 * d);
+    }
+}
+
+/* An operand of cm_gemm_int8 for each place, steps of the outputs, and zeros, which no sum exceeds. */
+static size_t operand_words(int outputs, int channels) { return (size_t)cm_padded(outputs) * (size_t)(channels / 2); }
+
+static cm_status fill(const cm_pack *pack, void *out) {
+    const int channels = pack->columns / 9, outputs = pack->rows;
+    const size_t panel = (size_t)(channels / 2) * CM_GEMM_PANEL, operand = operand_words(outputs, channels);
+    memset(out, 0, pack->bytes);
+    for (int o = 0; o < outputs; o++) {
+        const float *w = pack->weight + (size_t)o * pack->stride;
+        const float range = cm_int8_range(w, (size_t)pack->columns);
+        ((float *)out)[o] = cm_int8_step(range);
+        uint32_t *first = (uint32_t *)out + 2 * (size_t)cm_padded(outputs) + (size_t)(o / CM_GEMM_PANEL) * panel;
+        for (int c = 0; c < channels; c++) {
+            int16_t u[PLACES];
+            transform_weight(w + c, channels, cm_int8_inverse(range), u);
+            int16_t *at = (int16_t *)(first + (size_t)(c / 2) * CM_GEMM_PANEL + o % CM_GEMM_PANEL) + c % 2;
+            for (int k = 0; k < PLACES; k++) at[2 * operand * (size_t)k] = u[k];
+        }
+    }
+    return CM_OK;
+}
+
+static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, cm_pack **out) {
+    const size_t words = 2 * (size_t)cm_padded(weight->dim[0]) + PLACES * operand_words(weight->dim[0], weight->dim[3]);
+    const cm_pack pack = {.layout = CM_PACK_INT8_WINOGRAD,
+                          .weight = weight->data,
+                          .rows = weight->dim[0],
+                          .columns = cm_tensor_row_size(weight),
+                          .stride = weight->stride,
+                          .bytes = words * sizeof(uint32_t),
+                          .fill = fill};
+    return cm_pack_acquire(cpu, &pack, out);
+}
+
+/* ---- plans ---- */
+
+/* An image lies in whole numbers with a border of zeros, so that every tile is inside. */
+typedef struct winograd_plan {
+    cm_plan plan;
+    const cm_int8_kernels *kernels;
+    int images, height, width, channels, outputs;
+    int down, across;          /* tiles of an image */
+    int chunk;                 /* images that are transformed together */
+    int32_t *row;              /* [tiles of a chunk] where they begin in an operand; owned */
+    size_t image, v, m, scale; /* places in the scratch memory */
+} winograd_plan;
+
+static void free_winograd(cm_plan *plan) { free(((winograd_plan *)plan)->row); }
+
+static int tiles_of(const winograd_plan *p) { return p->down * p->across; }
+static size_t line_of(const winograd_plan *p) { return (size_t)(2 * p->across + 2) * (size_t)p->channels; }
+
+static size_t take(size_t *used, size_t bytes) {
+    const size_t place = *used;
+    *used += cm_align(bytes);
+    return place;
+}
+
+static size_t place_scratch(winograd_plan *p) {
+    size_t used = 0;
+    const size_t tiles = (size_t)p->chunk * (size_t)tiles_of(p), outputs = (size_t)cm_padded(p->outputs);
+    p->image = take(&used, (size_t)(2 * p->down + 2) * line_of(p) * sizeof(int16_t));
+    p->v = take(&used, PLACES * tiles * (size_t)p->channels * sizeof(int16_t));
+    p->m = take(&used, PLACES * tiles * outputs * sizeof(int32_t));
+    p->scale = take(&used, 2 * outputs * sizeof(float));
+    return used;
+}
+
+static cm_status run(cm_stream *stream, const cm_call *call);
+
+cm_status cm_int8_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    const cm_int8_operands o = cm_int8_operands_of(call);
+    winograd_plan *p = NULL;
+    CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
+    *out = &p->plan;
+    p->plan.free_rest = free_winograd;
+    p->plan.run = run;
+    p->kernels = cm_cpu_of(stream)->int8;
+    p->images = o.x->dim[0], p->height = o.x->dim[1], p->width = o.x->dim[2], p->channels = o.x->dim[3];
+    p->outputs = o.weight->dim[0];
+    p->down = (p->height + 1) / 2, p->across = (p->width + 1) / 2;
+    p->chunk = tiles_of(p) < CHUNK ? CHUNK / tiles_of(p) : 1;
+    if (p->chunk > p->images) p->chunk = p->images;
+    const int tiles = p->chunk * tiles_of(p);
+    CM_TRY(cm_alloc(&p->row, (size_t)tiles, sizeof *p->row, "a plan"));
+    for (int i = 0; i < tiles; i++) p->row[i] = i * (p->channels / 2);
+    CM_TRY(acquire(cm_cpu_of(stream), o.weight, &p->plan.packs[0]));
+    return cm_cpu_reserve(stream, place_scratch(p));
+}
+
+/* ---- calls ---- */
+
+/* The tiles of image `i` of a chunk. */
+static void transform_image(const winograd_plan *p, unsigned char *scratch, const float *x, float inverse, int i) {
+    int16_t *image = (int16_t *)(void *)(scratch + p->image), *v = (int16_t *)(void *)(scratch + p->v);
+    const size_t line = line_of(p), channels = (size_t)p->channels, row = (size_t)p->width * channels;
+    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p) * channels;
+    for (int h = 0; h < p->height; h++)
+        p->kernels->rows((uint32_t *)(void *)(image + (size_t)(h + 1) * line + channels), x + (size_t)h * row, (int)row,
+                         1, (int)row, inverse);
+    v += (size_t)i * (size_t)tiles_of(p) * channels;
+    for (int t = 0; t < tiles_of(p); t++, v += channels) {
+        const size_t top = 2 * (size_t)(t / p->across), left = 2 * (size_t)(t % p->across);
+        p->kernels->winograd_input(v, stride, image + top * line + left * channels, line, p->channels);
+    }
+}
+
+static void multiply(const winograd_plan *p, unsigned char *scratch, int tiles, const cm_gemm_int8 *whole) {
+    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p);
+    cm_gemm_int8 g = *whole;
+    g.m = tiles;
+    g.ld_sums = cm_padded(p->outputs);
+    for (size_t k = 0; k < PLACES; k++) {
+        g.a = (const uint32_t *)(const void *)(scratch + p->v) + k * stride * (size_t)(p->channels / 2);
+        g.sums = (int32_t *)(void *)(scratch + p->m) + k * stride * (size_t)g.ld_sums;
+        g.b = whole->b + k * operand_words(p->outputs, p->channels);
+        p->kernels->gemm(&g);
+    }
+}
+
+/* Places of the image that a tile's outputs have; -1: outside of it. */
+static void find_rows(const winograd_plan *p, int t, int32_t rows[4]) {
+    for (int k = 0; k < 4; k++) {
+        const int h = 2 * (t / p->across) + k / 2, w = 2 * (t % p->across) + k % 2;
+        rows[k] = h < p->height && w < p->width ? h * p->width + w : -1;
+    }
+}
+
+static void finish_image(const winograd_plan *p, const unsigned char *scratch, const cm_gemm_int8 *g, int i) {
+    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p) * (size_t)cm_padded(p->outputs);
+    const int32_t *m = (const int32_t *)(const void *)(scratch + p->m);
+    m += (size_t)i * (size_t)tiles_of(p) * (size_t)cm_padded(p->outputs);
+    for (int t = 0; t < tiles_of(p); t++, m += cm_padded(p->outputs)) {
+        int32_t rows[4];
+        find_rows(p, t, rows);
+        p->kernels->winograd_output(g, rows, m, stride);
+    }
+}
+
+static cm_status run(cm_stream *stream, const cm_call *call) {
+    static const int32_t no_tap = 0;
+    const winograd_plan *p = call->plan;
+    const cm_int8_operands o = cm_int8_operands_of(call);
+    unsigned char *scratch = cm_lane_of(stream)->scratch;
+    void *pack = p->plan.packs[0]->data;
+    const size_t places = (size_t)p->height * (size_t)p->width, result = places * (size_t)p->outputs;
+    const float *x = o.x->data, inverse = cm_int8_inverse(call->attr.range);
+    float *scale = (float *)(void *)(scratch + p->scale), *shift = scale + cm_padded(p->outputs);
+    cm_gemm_int8 g = {.n = p->outputs,
+                      .taps = 1,
+                      .depth = p->channels / 2,
+                      .row = p->row,
+                      .tap = &no_tap,
+                      .b = (const uint32_t *)pack + 2 * cm_padded(p->outputs),
+                      .b_panel = (size_t)(p->channels / 2) * CM_GEMM_PANEL,
+                      .excess = (const int32_t *)pack + cm_padded(p->outputs),
+                      .scale = scale,
+                      .shift = shift,
+                      .residual = o.residual->data,
+                      .relu = call->attr.activation == CM_ACT_RELU,
+                      .c = o.y->data,
+                      .ldc = p->outputs};
+    cm_int8_write_scales(call, &o, pack, 0.25f * cm_int8_step(call->attr.range), scale, shift);
+    memset(scratch + p->image, 0, p->v - p->image);
+    for (int first = 0; first < p->images; first += p->chunk) {
+        const int images = p->images - first < p->chunk ? p->images - first : p->chunk;
+        for (int i = 0; i < images; i++, x += places * (size_t)p->channels) transform_image(p, scratch, x, inverse, i);
+        multiply(p, scratch, images * tiles_of(p), &g);
+        for (int i = 0; i < images; i++, g.c += result) {
+            finish_image(p, scratch, &g, i);
+            if (g.residual) g.residual += result;
+        }
+    }
+    return CM_OK;
+}
