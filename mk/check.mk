@@ -85,6 +85,9 @@ tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN wit
 	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
 	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_job_ends distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
 
+check-profile: all ## takes the advice of `cumind profile` from five bad starts, and measures whether it brings what it promises
+	@scripts/check_profile $(BUILD)/cumind
+
 # oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
 # without the longest of other backends' arithmetic.
 ONEDNN3 := .venv-onednn3
@@ -262,10 +265,10 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-profile check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar peer-angles mutants mutants-kernels
+.PHONY: check-profile check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar peer-angles mutants mutants-kernels

@@ -61,6 +61,7 @@ static cm_status measure(cm_profile *p) {
     cm_roofs_raise(&p->roofs, &p->operations);
     CM_TRY(cm_profile_ladder(p));
     if (p->is_device) CM_TRY(cm_profile_graphs(p));
+    if (!p->has_advice) return CM_OK;
     CM_TRY(cm_profile_sweep(p));
     return cm_profile_advise(p);
 }
@@ -114,7 +115,8 @@ static cm_status run_profile(cm_arguments *arguments) {
     static cm_profile p; /* large */
     static cm_configuration configuration;
     double seconds = 60.0;
-    p = (cm_profile){.stop = &stop, .program = arguments->program};
+    p = (cm_profile){
+        .stop = &stop, .program = arguments->program, .has_advice = !cm_argument_is_set(arguments, "--no-advice")};
     CM_TRY(cm_argument_seconds(arguments, "--seconds", &seconds));
     if (seconds < 1.0) return cm_fail(CM_ERR_INPUT, "--seconds: a profile takes a second at least");
     p.until = cm_clock_seconds() + seconds;
@@ -139,6 +141,7 @@ static const cm_flag flags[] = {
     {"--run", "DIR", "Profile the configuration of this run."},
     CM_FLAGS_MACHINE,
     {"--seconds", "TIME", "What is not measured after this time is left out, and named; default 60s."},
+    {"--no-advice", NULL, "Stages, operations and precisions alone, in a fifth of the time."},
     {"--html", "FILE", "Also write a page with roofline, timeline and sweeps; it needs no network."},
     {"--json", NULL, "Print JSON: stages, operations, sweeps, ladder, memory, advice."},
     CM_FLAGS_END,

@@ -132,6 +132,7 @@ typedef struct cm_profile {
     cm_config *config;
     const cm_stop *stop;
     cm_tally *tally;   /* of trainings */
+    bool has_advice;   /* values of keys are tried, and advice is given */
     bool never_learns; /* no batch can be drawn in the time of a measurement */
     const char *program;
     double until;                          /* time of the clock when all is to be over */

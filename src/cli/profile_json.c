@@ -148,7 +148,7 @@ cm_status cm_profile_print_json(const cm_profile *p) {
     for (int i = 0; i < p->sweep_count; i++) put_sweep(w, &p->sweep[i]);
     cm_json_end_array(w);
     put_memory(w, p);
-    put_advice(w, p);
+    if (p->has_advice) put_advice(w, p);
     if (p->left[0]) cm_json_put_string(w, "left_out", p->left);
     cm_json_end_object(w);
     return cm_cli_print(w, CM_OK);

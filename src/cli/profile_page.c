@@ -315,6 +315,7 @@ static cm_status put_sections(const cm_profile *p, FILE *out) {
         {"Operations", "share: of the time of all operations, those of all threads", NULL, put_operations},
     };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        if (!p->has_advice && (sections[i].put == put_advice || sections[i].draw == draw_sweeps)) continue;
         const bool is_last = i + 1 == sizeof sections / sizeof *sections;
         fprintf(out, "<section%s><h2>%s</h2>\n<p class=\"note\">%s</p>\n", is_last ? " class=\"wide\"" : "",
                 sections[i].title, sections[i].note);

@@ -135,7 +135,7 @@ void cm_profile_print(const cm_profile *p) {
     print_roofs(p);
     print_ladder(p);
     if (p->graph_count > 0) print_graphs(p);
-    print_sweeps(p);
+    if (p->has_advice) print_sweeps(p);
     print_memory(p);
-    print_advice(p);
+    if (p->has_advice) print_advice(p);
 }
