@@ -80,13 +80,15 @@ void cm_test_update_planes(int kind, cm_network_config *c, cm_trainer_options *o
     case 2: c->numbers = 2, c->per_number = true, c->minmax = false; break;
     case 3: c->model = CM_NETWORK_CHANCE, c->codes = CODES, c->encoder = true; break;
     case 4: c->prefix_horizon = 2, c->lstm = 8; break;
-    case 5: *c = residual(PICTURE), c->downsample = true, c->blocks = 1; break;
-    case 6:
+    case 5:
         c->consistency = true, c->projection_hidden = c->projection_output = 8, c->predictor_hidden = 4;
         o->consistency_weight = 1.0;
         break;
-    case 7: c->family = CM_FAMILY_MLP, c->norm = CM_NORM_LAYER, c->stem = 4; break;
-    case 8: c->family = CM_FAMILY_CUMIND, c->norm = CM_NORM_NONE, c->value_support = c->reward_support = scalar; break;
+    case 6: c->family = CM_FAMILY_MLP, c->norm = CM_NORM_LAYER, c->stem = 4; break;
+    case 7:
+        c->family = CM_FAMILY_CUMIND, c->norm = CM_NORM_NONE, c->value_support = c->reward_support = scalar;
+        break;
+    case 8: *c = residual(PICTURE), c->downsample = true, c->blocks = 1; break;
     }
 }
 

@@ -10,8 +10,8 @@ enum { CM_TEST_UPDATE_KINDS = 9, CM_TEST_UPDATE_ROWS = 6 };
 void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o);
 
 /* Kind 0..CM_TEST_PLANE_KINDS - 1 of a network with planes: residual ones with two blocks, with an action embedding,
- * with an action's numbers, with chance, with value prefixes, of pictures; an MLP and the original network of small
- * pictures. */
+ * with an action's numbers, with chance, with value prefixes, with a consistency loss; an MLP and the original network
+ * of small pictures; a residual one of larger pictures, which takes the longest. */
 enum { CM_TEST_PLANE_KINDS = 9 };
 void cm_test_update_planes(int kind, cm_network_config *c, cm_trainer_options *o);
 

@@ -5,17 +5,52 @@
 
 #include "backend/tape/tape_internal.h"
 #include "core/arena.h"
+#include "run/configuration.h"
 #include "support/main.h"
 #include "support/updates.h"
 #include "trainer/unroll.h"
 
-enum { UPDATES = 2, ALL_KINDS = CM_TEST_UPDATE_KINDS + CM_TEST_PLANE_KINDS };
+enum {
+    UPDATES = 2,
+    OF_PLANES = CM_TEST_UPDATE_KINDS,
+    OF_PRESETS = OF_PLANES + CM_TEST_PLANE_KINDS,
+    ALL_KINDS = OF_PRESETS + 4,
+    ACTIONS = 4
+};
+
+/* ---- networks ---- */
+
+/* A family and a preset as the options mean them. */
+static void configure_preset(int preset, cm_network_config *c, cm_trainer_options *o) {
+    enum { SETTINGS = 4 };
+    static const struct {
+        const char *settings[SETTINGS];
+        int ndim, observation[3];
+    } presets[] = {{{"preset=plain", "hidden_dim=16"}, 1, {5}},
+                   {{"preset=small", "hidden_dim=16"}, 1, {5}},
+                   {{"family=cumind", "hidden_dim=16", "num_blocks=2", "conv_channels=8"}, 3, {5, 5, 2}},
+                   {{"family=resnet", "num_blocks=2", "conv_channels=8"}, 3, {5, 5, 2}}};
+    const char *const *settings = presets[preset].settings;
+    int count = 0;
+    cm_configuration configuration;
+    cm_config *config;
+    while (count < SETTINGS && settings[count]) count++;
+    ck_assert_msg(cm_configuration_load(NULL, settings, count, &configuration, &config) == CM_OK, "%s",
+                  cm_error_message());
+    *o = configuration.trainer;
+    o->ema_bootstraps = false;
+    cm_network_config_from_options(c, &configuration.network, presets[preset].ndim, presets[preset].observation,
+                                   ACTIONS, false);
+    cm_config_destroy(config);
+}
 
 static void configure(int kind, cm_network_config *c, cm_trainer_options *o) {
-    if (kind < CM_TEST_UPDATE_KINDS) {
+    if (kind < OF_PLANES) {
         cm_test_update_kind(kind, c, o);
+    } else if (kind < OF_PRESETS) {
+        cm_test_update_planes(kind - OF_PLANES, c, o);
     } else {
-        cm_test_update_planes(kind - CM_TEST_UPDATE_KINDS, c, o);
+        configure_preset(kind - OF_PRESETS, c, o);
     }
 }
 
@@ -49,7 +84,7 @@ static void expect_bits(const char *name, int kind, cm_dtype type) {
 START_TEST(no_bit_of_an_update_changes) {
     expect_bits("ref", _i, CM_F32);
     expect_bits("cpu", _i, CM_F32);
-    if (_i >= CM_TEST_UPDATE_KINDS) expect_bits("cpu", _i, CM_BF16);
+    if (_i >= OF_PLANES) expect_bits("cpu", _i, CM_BF16);
 }
 END_TEST
 
