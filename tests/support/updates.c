@@ -85,9 +85,7 @@ void cm_test_update_planes(int kind, cm_network_config *c, cm_trainer_options *o
         o->consistency_weight = 1.0;
         break;
     case 6: c->family = CM_FAMILY_MLP, c->norm = CM_NORM_LAYER, c->stem = 4; break;
-    case 7:
-        c->family = CM_FAMILY_CUMIND, c->norm = CM_NORM_NONE, c->value_support = c->reward_support = scalar;
-        break;
+    case 7: c->family = CM_FAMILY_CUMIND, c->norm = CM_NORM_NONE, c->value_support = c->reward_support = scalar; break;
     case 8: *c = residual(PICTURE), c->downsample = true, c->blocks = 1; break;
     }
 }
