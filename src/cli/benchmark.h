@@ -58,6 +58,10 @@ double cm_benchmark_median(double *values, int count);
 /* out[n] <- N(0, 1), the same for the same stream. */
 void cm_benchmark_fill(float *out, size_t n, uint64_t stream);
 
+/* Gives the network, which is use->network, ranges for 8 bits by observations that are made up: those that
+ * cm_benchmark_fill makes of stream 0. The first layer and the last ones of heads stay as they are. */
+cm_status cm_benchmark_calibrate(const cm_network_use *use, cm_network *network) CM_MUST_USE;
+
 /* A trainer with rows that are made up. */
 typedef struct cm_benchmark_training {
     cm_trainer_options options;

@@ -178,13 +178,12 @@ static cm_status inference_round(void *context) {
 }
 
 /* Ranges of the layers for these observations; the first one and the last ones of heads stay as they are. */
-static cm_status set_ranges(const inference *f, cm_rollout *rollout) {
+static cm_status set_ranges(cm_network *network, int rows, cm_rollout *rollout) {
     static const char last[] = ".output.weight";
-    const cm_param_table *table = cm_network_parameters(f->w.network);
+    const cm_param_table *table = cm_network_parameters(network);
     float *ranges = NULL;
     CM_TRY(cm_alloc(&ranges, (size_t)table->count, sizeof *ranges, "ranges"));
-    cm_benchmark_fill(cm_rollout_observations(rollout),
-                      (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network), 0);
+    cm_benchmark_fill(cm_rollout_observations(rollout), (size_t)rows * (size_t)cm_network_observation_size(network), 0);
     cm_status status = cm_rollout_measure(rollout, ranges);
     bool is_first = true;
     for (int i = 0; i < table->count; i++) {
@@ -192,19 +191,24 @@ static cm_status set_ranges(const inference *f, cm_rollout *rollout) {
         const bool is_last = length >= end && strcmp(table->param[i].name + length - end, last) == 0;
         if (ranges[i] > 0.0f && (is_first || is_last)) is_first = false, ranges[i] = 0.0f;
     }
-    if (status == CM_OK) cm_network_set_ranges(f->w.network, ranges);
+    if (status == CM_OK) cm_network_set_ranges(network, ranges);
     free(ranges);
+    return status;
+}
+
+cm_status cm_benchmark_calibrate(const cm_network_use *use, cm_network *network) {
+    cm_rollout *rollout = NULL;
+    cm_status status = cm_rollout_create(use, 0, &rollout);
+    if (status == CM_OK) status = set_ranges(network, use->rows, rollout);
+    cm_rollout_destroy(rollout);
     return status;
 }
 
 static cm_status calibrate(const inference *f) {
     cm_stream *stream;
-    cm_rollout *rollout = NULL;
     CM_TRY(cm_stream_open(f->bench->backend, &stream));
     const cm_network_use use = use_of(f->bench, &f->w, stream, f->rows);
-    cm_status status = cm_rollout_create(&use, 0, &rollout);
-    if (status == CM_OK) status = set_ranges(f, rollout);
-    cm_rollout_destroy(rollout);
+    const cm_status status = cm_benchmark_calibrate(&use, f->w.network);
     cm_stream_close(stream);
     return status;
 }

@@ -206,6 +206,8 @@ cm_status cm_profile_set(cm_profile *p, const char *key, const char *value) CM_M
 /* Environment steps per second; 0 of a configuration that cannot be trained with. Errors: CM_ERR_INTERRUPTED. */
 cm_status cm_profile_rate_of(cm_profile *p, double seconds, double *rate) CM_MUST_USE;
 
+enum { CM_PRECISIONS = 4 };
+
 typedef struct cm_precision {
     cm_dtype dtype;
     double per_second;                /* positions, one representation, dynamics and two predictions each */

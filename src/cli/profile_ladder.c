@@ -9,7 +9,7 @@
 #include "device/mirror.h"
 #include "network/inference.h"
 
-enum { ROWS = 64, LADDER = 3, PASSES = 4 };
+enum { ROWS = 64, PASSES = 4 };
 #define SECONDS 0.3 /* of a precision, at the usual pace */
 
 /* What all precisions share; owned. */
@@ -57,10 +57,11 @@ static cm_status open_rung(const network *n, cm_dtype dtype, rung *r) {
     const cm_network_use use = {.network = n->session->network,
                                 .stream = r->stream,
                                 .rows = ROWS,
-                                .compute = dtype,
+                                .compute = dtype == CM_I8 ? CM_F32 : dtype,
                                 .draws = n->draws,
                                 .parameters = (float *)(void *)n->parameters.block.base,
                                 .state = (float *)(void *)n->state.block.base};
+    if (dtype == CM_I8) CM_TRY(cm_benchmark_calibrate(&use, n->session->network));
     CM_TRY(cm_inference_create(&use, 2 * ROWS, &r->inference));
     r->io = cm_inference_get(r->inference);
     fill_inputs(n, r);
@@ -118,10 +119,15 @@ static cm_status measure(const network *n, const rung *first, cm_dtype dtype, do
     return status;
 }
 
+static bool has(const cm_backend *backend, cm_dtype type) {
+    return type == CM_I8 ? backend->kind->takes_int8 : backend->native[type];
+}
+
+/* 8 bits last: from then on the network has ranges. */
 static cm_status climb(cm_profile *p, const network *n, const rung *first) {
-    static const cm_dtype types[LADDER] = {CM_F32, CM_BF16, CM_F16};
-    for (int i = 0; i < LADDER; i++) {
-        if (!n->session->backend->native[types[i]]) continue;
+    static const cm_dtype types[CM_PRECISIONS] = {CM_F32, CM_BF16, CM_F16, CM_I8};
+    for (int i = 0; i < CM_PRECISIONS; i++) {
+        if (!has(n->session->backend, types[i])) continue;
         CM_TRY(measure(n, first, types[i], p->pace * SECONDS, &p->ladder[p->ladder_count]));
         p->ladder_count++;
     }
@@ -131,7 +137,7 @@ static cm_status climb(cm_profile *p, const network *n, const rung *first) {
 cm_status cm_profile_ladder(cm_profile *p) {
     network n = {0};
     rung first = {0};
-    CM_TRY(cm_alloc(&p->ladder, LADDER, sizeof *p->ladder, "a profile"));
+    CM_TRY(cm_alloc(&p->ladder, CM_PRECISIONS, sizeof *p->ladder, "a profile"));
     cm_status status = open_network(p, &n);
     if (status == CM_OK) status = open_rung(&n, CM_F32, &first);
     if (status == CM_OK) status = infer(&first);

@@ -59,7 +59,7 @@ static int list_batches(const cm_profile *p, char values[CM_SWEEP_POINTS][CM_SWE
 
 static int list_types(const cm_profile *p, char values[CM_SWEEP_POINTS][CM_SWEEP_VALUE]) {
     int n = 0;
-    for (int i = 0; i < p->ladder_count; i++)
+    for (int i = 0; i < p->ladder_count && p->ladder[i].dtype != CM_I8; i++) /* which trains in no key */
         snprintf(values[n++], CM_SWEEP_VALUE, "%.16s", cm_dtype_name(p->ladder[i].dtype));
     return n > 1 ? n : 0;
 }
