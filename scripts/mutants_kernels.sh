@@ -275,10 +275,10 @@ backend/cuda/ops/sampled.h|choice < k->draws ?|choice + 1 < k->draws ?
 backend/cuda/ops/sampled.h|(int32_t)memory[choice]|(int32_t)memory[0]
 backend/cuda/ops/sampled.h|cm_sampling_below(memory + k->draws, choice,|cm_sampling_below(memory + k->draws, 0,
 backend/cuda/ops/sampled.h|seed, k->draws, memory,|seed, k->draws - 1, memory,
-backend/cuda/ops/sampled.h|k->action[at.row], d =|k->action[0], d =
-backend/cuda/ops/sampled.h|number == (int)at.column % entries|number == (int)at.column % k->form.numbers
-backend/cuda/ops/sampled.h|entries = k->scaled ? 1 : k->form.values|entries = k->form.values
-backend/cuda/ops/sampled.h|cm_policy_place(k->form, number)|cm_policy_place(k->form, d)
+backend/cuda/ops/sampled.h|k->action[at.row], column|k->action[0], column
+backend/cuda/ops/sampled.h|== column % n|== column % k->form.numbers
+backend/cuda/ops/sampled.h|k->scaled ? cm_policy_scaled_size(k->form) :|k->scaled ? k->form.numbers :
+backend/cuda/ops/sampled.h|cm_policy_scaled(k->form, action, column)|cm_policy_scaled(k->form, action, 0)
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;

@@ -122,8 +122,7 @@ static void add_marginals(const cm_sampled *s, int b, float *to, const float *fr
     const float *drawn = drawn_at(s, b);
     memset(to, 0, (size_t)cm_policy_size(form) * sizeof *to);
     for (int k = 0; k < s->sizes.draws; k++) {
-        for (int d = 0; d < form.numbers; d++)
-            to[d * form.values + cm_policy_number(form, (int)drawn[k], d)] += from[k];
+        for (int d = 0; d < form.numbers; d++) to[d * form.values + cm_policy_entry(form, (int)drawn[k], d)] += from[k];
     }
 }
 

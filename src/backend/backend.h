@@ -26,6 +26,7 @@
 #define CM_BACKEND_BACKEND_H
 
 #include "core/each_pair.h"
+#include "core/policy_form.h"
 #include "core/pool.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -86,7 +87,7 @@ typedef struct cm_attr {
     uint32_t accumulate; /* bit i: tensor i of the call is added to */
     cm_encoding encoding;
     int actions; /* A of the encoding */
-    int numbers; /* D of a policy_form */
+    cm_policy_form form;
     int stride, groups, group, horizon;
     bool per_channel;      /* minmax */
     bool inverse;          /* value_transform */

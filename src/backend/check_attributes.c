@@ -109,21 +109,18 @@ static cm_status check_prefix_step(const cm_call *call) {
 
 /* Of a policy or a code with rows [P]. Actions below 2^24 are exact as float32. */
 static cm_status check_numbers(const cm_call *call, const cm_tensor *x) {
-    const int numbers = call->attr.numbers;
-    if (numbers < 1 || cm_tensor_last(x) % numbers != 0)
-        return fail_attribute(call, "attr.numbers must be at least 1 and divide the columns");
-    const cm_policy_form form = {numbers, cm_tensor_last(x) / numbers};
+    const cm_policy_form form = call->attr.form;
+    const bool is_scaled = call->attr.encoding == CM_ENCODE_SCALED;
+    if (form.numbers < 1 || form.values < 1 || (form.angles && form.steps < 1))
+        return fail_attribute(call, "attr.form must have numbers and values");
+    if (cm_tensor_last(x) != (is_scaled ? cm_policy_scaled_size(form) : cm_policy_size(form)))
+        return fail_attribute(call, "attr.form and the columns do not belong together");
     return cm_policy_actions(form) <= CM_POLICY_ACTIONS ? CM_OK : fail_attribute(call, "more than 2^24 actions");
 }
 
 static cm_status check_action_numbers(const cm_call *call, const cm_tensor *y) {
-    const cm_policy_form form = cm_policy_form_of(call->attr.actions, call->attr.numbers);
-    const bool scaled = call->attr.encoding == CM_ENCODE_SCALED;
     if (call->attr.encoding == CM_ENCODE_BOARD) return fail_attribute(call, "attr.encoding is onehot or scaled");
-    CM_TRY(check_numbers(call, y));
-    if (form.numbers == call->attr.numbers && cm_tensor_last(y) == (scaled ? form.numbers : cm_policy_size(form)))
-        return CM_OK;
-    return fail_attribute(call, "attr.actions, attr.numbers and the columns do not belong together");
+    return check_numbers(call, y);
 }
 
 static cm_status check_sampled_action(const cm_call *call, const cm_tensor *memory) {

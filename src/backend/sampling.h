@@ -9,6 +9,7 @@
 
 #include "core/policy_form.h"
 #include "core/rng.h"
+#include "core/von_mises.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,23 +90,40 @@ static CM_HD inline void cm_sampling_merge(float *list, float *logits, int draws
     for (int i = entries; i < draws; i++) list[i] = 0.0f, logits[i] = -FLT_MAX;
 }
 
+/* Draws bins[draws] of number d become its values: angles near their bins, others what they are. The kernels of a bin
+ * are von Mises distributions whose concentration is that of a normal distribution of the form's spread. */
+static CM_HD inline void cm_sampling_turn(cm_policy_form form, int d, cm_rng *rng, int draws, float *bins) {
+    if (!cm_policy_is_angle(form, d)) return;
+    const int values = cm_policy_values(form, d);
+    const float a_radian = 0.159154943091895335769f * (float)values; /* in values */
+    const float root = 0.159154943091895335769f * (float)form.values / form.spread;
+    for (int i = 0; i < draws; i++) {
+        const float away = form.spread > 0.0f ? a_radian * cm_von_mises_draw_f(rng, 0.0f, root * root) : 0.0f;
+        const int value = (int)bins[i] * form.steps + (int)rintf(away);
+        bins[i] = (float)((value + values) % values);
+    }
+}
+
 /* list[draws] and logits[draws] of a node: the actions that were drawn in ascending order with the logarithms of their
  * shares of the draws, after them zeros and -FLT_MAX. p [D n] are the probabilities of each number of an action.
  *
  * Every number is drawn by itself, stratified, in an order of its own: the draws of an action's numbers are put
  * together at random (Latin hypercube sampling). So an action is drawn draws * pi times in the mean, and each value of
- * each number always within two of draws * p. With one number an action itself is. Actions are below 2^24, of which
- * float32 has all. Where the sum of a number is not finite the logits are not numbers. */
+ * each number always within two of draws * p. With one number an action itself is. Of an angle bins are drawn so, and
+ * then around each of them. Actions are below 2^24, of which float32 has all. Where the sum of a number is not finite
+ * the logits are not numbers. */
 static CM_HD inline void cm_sampling_draw(const float *p, cm_policy_form form, const float *seed, int draws,
                                           float *list, float *logits) {
     cm_rng rng = cm_rng_init(cm_sampling_key(seed), 0);
     bool finite = cm_sampling_number(p, form.values, &rng, draws, list);
+    cm_sampling_turn(form, 0, &rng, draws, list);
     for (int d = 1; d < form.numbers; d++) {
         finite = cm_sampling_number(p + d * form.values, form.values, &rng, draws, logits) && finite;
         cm_sampling_shuffle(logits, draws, &rng);
-        for (int i = 0; i < draws; i++) list[i] = list[i] * (float)form.values + logits[i];
+        cm_sampling_turn(form, d, &rng, draws, logits);
+        for (int i = 0; i < draws; i++) list[i] = list[i] * (float)cm_policy_values(form, d) + logits[i];
     }
-    if (form.numbers > 1) cm_sampling_sort(list, draws);
+    if (form.numbers > 1 || form.angles) cm_sampling_sort(list, draws);
     cm_sampling_merge(list, logits, draws);
     for (int i = 0; i < draws && !finite; i++) logits[i] = NAN;
 }

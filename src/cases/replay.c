@@ -114,7 +114,7 @@ static cm_status make_block(case_data *data, size_t unroll, target_block *block)
     }
     float *counts = data->input[VISIT_COUNTS].data;
     for (size_t t = 0; t + 1 < rows; t++)
-        CM_TRY(cm_policy_normalise(counts + t * actions, (cm_policy_form){1, (int)actions}, counts + t * actions));
+        CM_TRY(cm_policy_normalise(counts + t * actions, cm_policy_form_of((int)actions, 1), counts + t * actions));
     return CM_OK;
 }
 
@@ -126,7 +126,7 @@ static void compute_position(const case_data *data, const cm_target_rule *rule, 
     cm_target_window window = {
         .left = (int64_t)(in[REWARDS].count - t),
         .terminated = terminated,
-        .form = {1, (int)actions},
+        .form = cm_policy_form_of((int)actions, 1),
         .td_steps = rule->td_steps,
         .row = block->row + t,
         .policy = in[VISIT_COUNTS].data + t * actions,

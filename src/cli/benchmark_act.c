@@ -48,7 +48,7 @@ static cm_status open_replay(playing *p) {
                                      .frame_channels = spec->shape[spec->rank == 3 ? 2 : 0] / spec->frames,
                                      .observation_unit = spec->observation_unit,
                                      .actions = spec->actions,
-                                     .numbers = cm_network_policy(p->session->network).numbers,
+                                     .form = cm_network_policy(p->session->network),
                                      .environments = environments,
                                      .max_steps = (int64_t)4 * steps * environments,
                                      .segment_steps = 4 * steps,

@@ -188,6 +188,14 @@ class Numbers:
         unit = numpy.clip(numpy.asarray(numbers[: len(self.low)], dtype=numpy.float32), -1.0, 1.0)
         return as_box(self.space, self.low + (unit + 1.0) * 0.5 * (self.high - self.low))
 
+    def angles(self, given):
+        """A bit for each number that is an angle; given: which these are, or None."""
+        most = len(self.low) if self.turns == 1 else 0
+        numbers = [] if given is None else [whole_number(d, "action_angles") for d in listed(given, "action_angles")]
+        if any(not 0 <= d < most for d in numbers):
+            raise Amiss("action_angles of %s; must be places of numbers of an action that has at most %d" % (numbers, AT_ONCE))
+        return sum(1 << d for d in set(numbers))
+
     def extra(self, chosen):
         """Of the turns before this one: their numbers, and how many they are."""
         if self.turns == 1:

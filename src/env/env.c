@@ -201,8 +201,8 @@ void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask) {
 
 cm_status cm_env_check_listed(const cm_env *env, const char *what) {
     if (cm_env_is_listed(env)) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "%s lists all actions, but %s has %d, more than %d; take fewer action_bins", what,
-                   env->spec.name, env->spec.actions, CM_ENV_MAX_SEARCHED);
+    return cm_fail(CM_ERR_INPUT, "%s lists all actions, but %s has %d, more than %d%s", what, env->spec.name,
+                   env->spec.actions, CM_ENV_MAX_SEARCHED, env->spec.angles ? "" : "; take fewer action_bins");
 }
 
 int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng) {
@@ -233,14 +233,13 @@ void cm_env_picture(const cm_env *env, const void *state, char *text, size_t siz
     cm_board_picture(cells, env->spec.shape[0], env->spec.shape[1], 0, text, size);
 }
 
-/* Which of its bins each number of a continuous action is in: "3,0", of so many that are listed "0110011001". */
+/* Which of its values each number of a continuous action has: "3,0", of so many that are listed "0110011001". */
 static void name_bins(const cm_env_spec *spec, int action, char *text, size_t size) {
     enum { APART = 8 };
     const char *between = spec->action_size > APART && spec->action_bins <= 10 ? "" : ",";
-    int of_rest = 1, at = 0;
-    for (int d = 1; d < spec->action_size; d++) of_rest *= spec->action_bins;
-    for (int d = 0; d < spec->action_size && at < (int)size; d++, of_rest /= spec->action_bins)
-        at += snprintf(text + at, size - (size_t)at, "%s%d", d ? between : "", action / of_rest % spec->action_bins);
+    const cm_policy_form form = cm_env_policy_form(spec);
+    for (int d = 0, at = 0; d < form.numbers && at < (int)size; d++)
+        at += snprintf(text + at, size - (size_t)at, "%s%d", d ? between : "", cm_policy_number(form, action, d));
 }
 
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) {

@@ -144,7 +144,7 @@ typedef struct cm_env_spec {
     float observation_unit; /* > 0: every number is k times this, k of 0 .. 255, and a replay keeps bytes; 0: float32.
                              * Planes of 0 and 1 have unit 1, as board.h's do where a row has no observe             */
     const char *const *channels; /* C (or F) names, static                                                          */
-    int actions;                 /* A; of a continuous task action_bins ^ action_size                               */
+    int actions;                 /* A; of a continuous task action_bins ^ action_size, more with angles             */
     int max_legal;               /* most actions that are ever legal at once                                        */
     int players;                 /* 1 or 2                                                                          */
     int max_steps;               /* time limit (truncation); 0: none                                                */
@@ -159,8 +159,11 @@ typedef struct cm_env_spec {
     int action_size;                /* D > 0: the task is continuous, actions are float[D]                          */
     int action_bins;                /* values of each of these numbers when it is discretised                       */
     float action_low, action_high;  /* bounds of each                                                               */
-    bool truncates; /* step truncates episodes of its own, besides the time limit                                    */
-    bool replays;   /* copies of a state are played again from the start: no searches on the true rules             */
+    uint32_t angles; /* bit d: number d is an angle, whose bounds are one turn. Its bins lie around the circle, none at
+                      * the end, and agents choose it more finely than by bins (core/policy_form.h)                   */
+    int angle_steps; /* m of these angles; cm_env_open sets it                                                       */
+    bool truncates;  /* step truncates episodes of its own, besides the time limit                                    */
+    bool replays;    /* copies of a state are played again from the start: no searches on the true rules             */
     size_t rules_size; /* bytes of the rules' state, a multiple of 8                                   */
     size_t state_size; /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
 } cm_env_spec;
@@ -403,13 +406,22 @@ cm_status cm_env_check_reward(const cm_env *env, const void *rules, double rewar
  * clipped as Gymnasium does. Errors: CM_ERR_INPUT for NaN or a discrete task, CM_ERR_STATE after the end. */
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) CM_MUST_USE;
 
-/* What the discretised action stands for: value[D], each low + (high - low) * k / (bins - 1). Its number enumerates all
- * combinations of the k, the last one fastest (docs/spec/environments.md 2.5). */
+/* Of a continuous task. */
+static inline cm_policy_form cm_env_policy_form(const cm_env_spec *spec) {
+    const cm_policy_form form = {spec->action_size, spec->action_bins, spec->angles, spec->angle_steps, 0.0f};
+    return form;
+}
+
+/* What the discretised action stands for: value[D], each low + (high - low) * k / (bins - 1), an angle of n m values
+ * low + (high - low) * k / (n m). Its number enumerates all combinations of the k, the last one fastest
+ * (docs/spec/environments.md 2.5). */
 static inline void cm_env_action_values(const cm_env *env, int action, float *value) {
     const double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
-    const int bins = env->spec.action_bins;
-    for (int d = env->spec.action_size; d-- > 0; action /= bins)
-        value[d] = (float)(low + (high - low) * (action % bins) / (bins - 1));
+    const cm_policy_form form = cm_env_policy_form(&env->spec);
+    for (int d = form.numbers; d-- > 0; action /= cm_policy_values(form, d)) {
+        const int values = cm_policy_values(form, d), last = cm_policy_is_angle(form, d) ? values : values - 1;
+        value[d] = (float)(low + (high - low) * (action % values) / last);
+    }
 }
 
 /* One step of the rules' state alone, for searches on true rules: the action is known to be legal and the state not to

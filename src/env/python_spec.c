@@ -58,7 +58,7 @@ static cm_status read_screen(const cm_json *screen, cm_python_spec *e) {
 cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     cm_env_spec *spec = &e->spec;
     const cm_json *shape;
-    int64_t actions, players, max_steps, frames;
+    int64_t actions, players, max_steps, frames, angles = 0;
     CM_TRY(cm_json_need(root, "shape", CM_JSON_ARRAY, &shape));
     CM_TRY(read_shape(shape, spec));
     CM_TRY(read_screen(cm_json_get(root, "screen"), e));
@@ -67,6 +67,8 @@ cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
     CM_TRY(cm_json_need_int(root, "max_steps", 0, CM_PYTHON_STEPS, &max_steps));
     CM_TRY(cm_json_need_int(root, "frames", 1, CM_ENV_MAX_FRAMES, &frames));
+    if (cm_json_get(root, "angles"))
+        CM_TRY(cm_json_need_int(root, "angles", 0, (1 << CM_ENV_MAX_NUMBERS) - 1, &angles));
     spec->observation_unit = (float)cm_json_number(cm_json_get(root, "unit"), 0.0);
     spec->players = (int)players, spec->max_steps = (int)max_steps;
     spec->discount = players == 2 ? 1.0 : 0.997;
@@ -78,6 +80,7 @@ cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     if (is_continuous) {
         spec->action_size = (int)actions, spec->action_low = -1.0f, spec->action_high = 1.0f;
         spec->action_bins = bins_of((int)actions);
+        spec->angles = (uint32_t)angles;
     } else {
         spec->actions = (int)actions;
     }

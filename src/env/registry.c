@@ -241,18 +241,21 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
 
 /* The actions of a continuous task: every combination of the values of its numbers. */
 static cm_status count_actions(cm_env_spec *spec) {
-    long long actions = 1;
     CM_TRY(check_number("action_size", spec->action_size, 0, CM_ENV_MAX_NUMBERS));
+    if (spec->angles >> spec->action_size)
+        return cm_fail(CM_ERR_INPUT, "its describe sets angles to %#x, of %d numbers of an action", spec->angles,
+                       spec->action_size);
     if (spec->action_size == 0) return CM_OK;
-    for (int d = 0; d < spec->action_size && actions <= CM_ENV_MAX_COMBINATIONS; d++) actions *= spec->action_bins;
-    if (actions > CM_ENV_MAX_COMBINATIONS) {
+    const cm_policy_form form = cm_policy_form_of_angles(spec->action_size, spec->action_bins, spec->angles);
+    if (cm_policy_actions(form) > CM_ENV_MAX_COMBINATIONS) {
         const double most = floor(pow(CM_ENV_MAX_COMBINATIONS, 1.0 / spec->action_size) + 1e-9);
         return cm_fail(CM_ERR_INPUT,
                        "action_bins: with %d values of each of the %d numbers of an action there are more than %d "
                        "actions; take at most %.0f",
                        spec->action_bins, spec->action_size, CM_ENV_MAX_COMBINATIONS, most);
     }
-    spec->actions = (int)actions;
+    spec->angle_steps = form.steps;
+    spec->actions = cm_policy_actions(form);
     return CM_OK;
 }
 

@@ -286,6 +286,8 @@ class Host:
         self.frames = 1 if frames is None else whole_number(frames, "frames_to_stack")
         self.threshold = threshold_of(env)
         self.names = self.actions.names(names_of(env))
+        angles = find(env, "action_angles")
+        self.angles = self.actions.angles(angles) if self.actions.continuous else 0
         self.leave(first)
 
     def describe(self):
@@ -294,6 +296,7 @@ class Host:
             "unit": self.unit,
             "actions": self.actions.count,
             "continuous": self.actions.continuous,
+            "angles": self.angles,
             "players": self.players,
             "max_steps": self.limit * self.actions.turns,
             "frames": self.frames,

@@ -246,8 +246,34 @@ static cm_onnx_value numbers_of(cm_translation *t, cm_onnx_value action, cm_poli
     return CM_ONNX(t->graph, Mod, shifted, cm_onnx_ints(t->graph, &n, 1));
 }
 
+/* A column of cm_policy_scaled, [B, 1]. */
+static cm_onnx_value scaled_column(cm_translation *t, cm_onnx_value action, cm_policy_form form, int column) {
+    const int d = cm_policy_number_of_column(form, column), n = cm_policy_values(form, d);
+    const int64_t rows[2] = {CM_ONNX_BATCH, 1}, values = n;
+    int64_t weight = 1;
+    for (int i = form.numbers - 1; i > d; i--) weight *= cm_policy_values(form, i);
+    cm_onnx_value x =
+        CM_ONNX(t->graph, Div, cm_translate_reshape(t, action, rows, 2), cm_onnx_ints(t->graph, &weight, 1));
+    cm_onnx_set_python(t->graph, "torch.div({0}, {1}, rounding_mode=\"floor\")");
+    x = as_float(t, CM_ONNX(t->graph, Mod, x, cm_onnx_ints(t->graph, &values, 1)));
+    if (!cm_policy_is_angle(form, d)) return times(t, plus(t, times(t, x, 2.0), 1.0 - n), 1.0 / (n > 1 ? n - 1 : 1));
+    const double right = 1.57079632679489661923, back = column < form.numbers ? 2.0 : 3.0; /* quarters of a turn */
+    return CM_ONNX(t->graph, Cos, times(t, plus(t, times(t, x, 4.0), -back * n), right / n));
+}
+
+static cm_onnx_value scaled_columns(cm_translation *t, cm_onnx_value action, cm_policy_form form) {
+    cm_onnx_value y = scaled_column(t, action, form, 0);
+    for (int i = 1; i < cm_policy_scaled_size(form); i++) y = CONCAT(t, y, scaled_column(t, action, form, i));
+    return y;
+}
+
 static void write_action_numbers(cm_translation *t, const cm_tape_call *call) {
-    const cm_policy_form form = cm_policy_form_of(call->attr->actions, call->attr->numbers);
+    const cm_policy_form form = call->attr->form;
+    if (form.angles) {
+        const cm_onnx_value action = READ(t, call, action_numbers, action);
+        cm_translate_write(t, VAR(call, action_numbers, y), scaled_columns(t, action, form));
+        return;
+    }
     const int64_t row[2] = {CM_ONNX_BATCH, cm_policy_size(form)};
     const cm_onnx_value number = numbers_of(t, READ(t, call, action_numbers, action), form);
     cm_onnx_value y;

@@ -197,21 +197,18 @@ cm_lstm_state cm_layer_lstm(cm_builder *b, const char *name, cm_var x, int steps
     return cm_tape_lstm(b->tape, x, steps, b->config->prefix_horizon, &weights, start);
 }
 
-static cm_policy_form numbers_of(const cm_builder *b) {
-    return cm_policy_form_of(b->config->actions, b->config->numbers);
-}
-
 int cm_layer_policy_size(const cm_builder *b) {
-    return b->config->per_number ? cm_policy_size(numbers_of(b)) : b->config->actions;
+    return b->config->per_number ? cm_policy_size(b->config->form) : b->config->actions;
 }
 
 bool cm_layer_reads_numbers(const cm_builder *b) {
     const cm_network_config *c = b->config;
-    return c->numbers > 1 && (c->per_number || c->encoding == CM_ENCODE_SCALED);
+    return (c->form.numbers > 1 && (c->per_number || c->encoding == CM_ENCODE_SCALED)) || c->form.angles;
 }
 
 cm_var cm_layer_numbers(cm_builder *b, cm_var action, cm_encoding encoding) {
-    return cm_tape_action_numbers(b->tape, action, numbers_of(b), encoding);
+    const cm_policy_form form = b->config->form;
+    return cm_tape_action_numbers(b->tape, action, form, form.angles ? CM_ENCODE_SCALED : encoding);
 }
 
 /* Every number of the action has an embedding; x and their sum. */

@@ -57,10 +57,10 @@ cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed);
 
 int cm_layer_policy_size(const cm_builder *b); /* P: logits of the policy */
 
-/* Whether dynamics of families mlp and resnet read an action's numbers: where the policy is of each, or they are
- * scaled. */
+/* Whether dynamics of families mlp and resnet read an action's numbers: where the policy is of each, they are scaled,
+ * or one is an angle. */
 bool cm_layer_reads_numbers(const cm_builder *b);
-/* The numbers of action [B]: [B, n D] onehot, [B, D] scaled. */
+/* The numbers of action [B]: [B, n D] onehot, [B, D] scaled. With an angle they are always scaled. */
 cm_var cm_layer_numbers(cm_builder *b, cm_var action, cm_encoding encoding);
 
 /* What the encoding of action [B] becomes before a state meets it: [B, action_embedding], NAME.weight and NAME.norm.*

@@ -220,7 +220,7 @@ const cm_network_config *cm_network_get_config(const cm_network *network) { retu
 
 cm_policy_form cm_network_policy(const cm_network *network) {
     const cm_network_config *c = &network->config;
-    return cm_policy_form_of(c->actions, c->per_number ? c->numbers : 1);
+    return c->per_number ? c->form : cm_policy_form_of(c->actions, 1);
 }
 
 const cm_param_table *cm_network_parameters(const cm_network *network) { return &network->table; }

@@ -49,8 +49,8 @@ typedef struct cm_network_config {
     cm_network_model model;
     int observation_ndim, observation[3]; /* [n] or [H, W, C] */
     int actions;                          /* A */
-    int numbers;                          /* D: an action is that many, A = n^D (core/policy_form.h); 0 or 1: one */
-    bool per_number;                      /* the policy is of each of them, not joint */
+    cm_policy_form form;                  /* of the A actions' numbers (core/policy_form.h); all 0: they are none */
+    bool per_number;                      /* the policy is of each of them, not joint; with angles it has to be */
     int codes;                            /* C, with CM_NETWORK_CHANCE: what chance may bring, as the network sees it */
     bool encoder;                         /* with CM_NETWORK_CHANCE: the codes are learnt; else they are given        */
     int hidden;                           /* D of cumind and mlp */

@@ -95,6 +95,11 @@ const cm_option cm_network_option_rows[] = {
               "combinations of their values, at most 1024; per_number, one over the values of each number, with "
               "num_sampled_actions. auto: joint as far as that goes, then per_number.",
               .choices = "auto|joint|per_number"),
+    CM_OPTION(
+        DOUBLE, angle_spread, SECTION, "0.5", 0, 4,
+        "Of actions with angles: the standard deviation, in bins, of the von Mises distribution by which an angle "
+        "is drawn around a bin of the policy. 0: only the bins themselves are drawn.",
+        .flags = CM_OPTION_RESUME),
     CM_OPTION(INT, head_hidden, SECTION, "64", 1, 16384, "Width of the hidden layer of each head.", .idle = if_cumind),
     CM_OPTION(ENUM, head_activation, SECTION, "relu", 0, 0,
               "Activation after that layer, in EfficientZero V2 elu: exp(x) - 1 below 0, where relu is 0.",

@@ -54,6 +54,7 @@ typedef struct cm_network_options {
     int head_hidden;         /* width of a head's hidden layer; mlp, resnet */
     int head_channels;       /* channels of a head's 1x1 convolution; resnet */
     double value_support_min, value_support_max, reward_support_min, reward_support_max;
+    double angle_spread;                          /* of draws around a bin of an angle, in bins; 0: the bins */
     int value_support_size, reward_support_size;  /* atoms; 1: one output, squared error, no transform */
     bool fits_value_support, fits_reward_support; /* no key: it was not given, so it is widened to fit the task */
     bool value_transform;                         /* the supports stand after the transform h */

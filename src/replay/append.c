@@ -58,7 +58,7 @@ static uint8_t write_legal(cm_replay *replay, int32_t slot, const uint8_t *legal
     uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
     memset(bits, 0, replay->legal_bytes);
     int count = 0;
-    const int entries = cm_policy_size(replay->form);
+    const int entries = cm_policy_size(replay->config.form);
     for (int a = 0; a < entries; a++) {
         if (legal && !legal[a]) continue;
         bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);

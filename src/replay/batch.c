@@ -14,7 +14,8 @@
 static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     const cm_replay_config *c = &replay->config;
     size_t rows = (size_t)batch->config.rows, unroll = (size_t)c->targets.unroll, k1 = unroll + 1;
-    size_t entries = (size_t)cm_policy_size(replay->form), size = (size_t)c->observation_size, width = sizeof(float);
+    size_t entries = (size_t)cm_policy_size(replay->config.form), size = (size_t)c->observation_size,
+           width = sizeof(float);
     batch->observation = cm_arena_alloc(arena, rows * size * width);
     batch->action = cm_arena_alloc(arena, rows * unroll * sizeof(int32_t));
     batch->target_value = cm_arena_alloc(arena, rows * k1 * width);
@@ -57,7 +58,7 @@ cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config
     cm_batch shape = {.config = *config,
                       .unroll = replay->config.targets.unroll,
                       .actions = replay->config.actions,
-                      .form = replay->form,
+                      .form = replay->config.form,
                       .observation_size = replay->config.observation_size,
                       .policy_smoothing = replay->config.targets.policy_smoothing,
                       .table = 2};
@@ -261,7 +262,7 @@ static void gather_actions(const gather *g) {
 
 static void gather_mask(const gather *g, int32_t slot, uint8_t *out) {
     const cm_replay *replay = g->replay;
-    const size_t entries = (size_t)cm_policy_size(replay->form);
+    const size_t entries = (size_t)cm_policy_size(replay->config.form);
     if (replay->row[slot].flags & FLAG_FREE) {
         memset(out, 1, entries);
         return;

@@ -54,7 +54,8 @@ typedef struct cm_frame {
     const char *magic; /* 8 characters */
     uint32_t observation_size, observation_type, actions;
     uint32_t frames;  /* K of stacks of frames, 0: there are none */
-    uint32_t numbers; /* D of policies per number, 0 of joint ones, CM_FRAME_ENTRIES + N of those kept as N entries */
+    uint32_t numbers; /* D of policies per number, with angles 32 n + D, 0 of joint ones, CM_FRAME_ENTRIES + N of those
+                         kept as N entries */
     uint64_t a, b;
 } cm_frame;
 

@@ -63,7 +63,6 @@ struct cm_replay {
     /* constant */
     cm_arena arena; /* this struct lies in it */
     cm_replay_config config;
-    cm_policy_form form; /* of policies */
     cm_replay_plan plan;
     cm_field_info info[FIELD_COUNT];
     int32_t ring, open_rows, slots; /* rows of the ring, of each open episode, of all            */

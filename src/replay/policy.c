@@ -3,8 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+cm_policy_form cm_replay_form(const cm_replay_config *c) {
+    return c->form.numbers > 0 ? c->form : cm_policy_form_of(c->actions, 1);
+}
+
 size_t cm_policy_columns(const cm_replay_config *c) {
-    return c->entries > 0 ? 2 * (size_t)c->entries : (size_t)cm_policy_size(cm_policy_form_of(c->actions, c->numbers));
+    return c->entries > 0 ? 2 * (size_t)c->entries : (size_t)cm_policy_size(cm_replay_form(c));
 }
 
 static float *row_of(const cm_replay *replay, int32_t slot) {
@@ -29,10 +33,11 @@ cm_status cm_policy_store(cm_replay *replay, int32_t slot, const float *counts) 
     float *row = row_of(replay, slot);
     const int most = replay->config.entries;
     int count = 0;
-    if (most == 0) return cm_policy_normalise(counts, replay->form, row);
+    if (most == 0) return cm_policy_normalise(counts, replay->config.form, row);
     memset(row, 0, 2 * (size_t)most * sizeof *row);
     CM_TRY(gather(replay, counts, row, &count));
-    const cm_policy_form form = {1, count > 0 ? count : 1}; /* none: a single 0, which is refused */
+    const cm_policy_form form = {.numbers = 1,
+                                 .values = count > 0 ? count : 1}; /* none: a single 0, which is refused */
     return cm_policy_normalise(row + most, form, row + most);
 }
 
@@ -44,7 +49,7 @@ static int action_at(const cm_replay *replay, const float *row, int entry) {
 }
 
 void cm_policy_load(const cm_replay *replay, int32_t slot, float *policy) {
-    const size_t size = (size_t)cm_policy_size(replay->form);
+    const size_t size = (size_t)cm_policy_size(replay->config.form);
     const float *row = row_of(replay, slot);
     const int most = replay->config.entries;
     if (most == 0) {
@@ -81,10 +86,10 @@ cm_status cm_policy_check(const cm_replay *replay, int32_t slot) {
     const float *row = row_of(replay, slot);
     double sum = 0.0;
     if (replay->config.entries > 0) return check_entries(replay, row);
-    for (int a = 0; a < cm_policy_size(replay->form); a++) {
+    for (int a = 0; a < cm_policy_size(replay->config.form); a++) {
         if (!(row[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g", a, (double)row[a]);
         sum += (double)row[a];
-        if ((a + 1) % replay->form.values != 0) continue;
+        if ((a + 1) % replay->config.form.values != 0) continue;
         CM_TRY(check_sum(sum));
         sum = 0.0;
     }

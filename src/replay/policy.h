@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/* The form of the policies. */
+cm_policy_form cm_replay_form(const cm_replay_config *config);
+
 /* Floats of a row. */
 size_t cm_policy_columns(const cm_replay_config *config);
 

@@ -43,12 +43,12 @@ static void read_rows(const cm_replay *replay, const void *array, size_t width, 
 void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
                     cm_target_window *out) {
     const cm_target_rule *rule = &replay->config.targets;
-    size_t entries = (size_t)cm_policy_size(replay->form);
+    size_t entries = (size_t)cm_policy_size(replay->config.form);
     int32_t rows = left < replay->window_rows - 1 ? left + 1 : replay->window_rows;
     *out = (cm_target_window){
         .left = left,
         .terminated = replay->row[slot].flags & FLAG_TERMINAL,
-        .form = replay->form,
+        .form = replay->config.form,
         .td_steps = rule->td_steps,
         .row = replay->row + slot,
         .policy = replay->policy + (size_t)slot * cm_policy_columns(&replay->config),

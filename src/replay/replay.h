@@ -49,7 +49,7 @@ typedef struct cm_replay_config {
     int frame_channels;     /* of a cell of a frame; read where K > 1 */
     cm_replay_place place;  /* where frames lie, or where there are no stacks observations */
     int actions;            /* A, 1 .. 2^24                                                                       */
-    int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
+    cm_policy_form form;    /* of policies per number (core/policy_form.h), P = D n; all 0: P = A                 */
     int entries;            /* > 0, .. 16384: of joint policies the entries that are not 0 are kept, at most so many  */
     int environments;       /* E, 1 .. 65536                                                               */
     /* how much; the block is as large as `bytes` allows and the other limits need */

@@ -152,8 +152,11 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 
 /* What a header says of the form of policies. */
 static uint32_t numbers_of(const cm_replay *replay) {
+    enum { OF_ANGLES = 1 << 5 }; /* more than there may be numbers; at most 1001 times it is below CM_FRAME_ENTRIES */
+    const cm_policy_form form = replay->config.form;
     if (replay->config.entries > 0) return CM_FRAME_ENTRIES + (uint32_t)replay->config.entries;
-    return replay->form.numbers > 1 ? (uint32_t)replay->form.numbers : 0;
+    if (form.angles) return OF_ANGLES * (uint32_t)form.values + (uint32_t)form.numbers;
+    return form.numbers > 1 ? (uint32_t)form.numbers : 0;
 }
 
 static const char *form_of(uint32_t numbers) {

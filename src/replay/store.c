@@ -19,8 +19,9 @@ static cm_status check_range(const char *name, int64_t value, int64_t min, int64
 enum { MOST_ENTRIES = 1 << 14 };
 
 static cm_status check_policy(const cm_replay_config *c) {
-    CM_TRY(check_range("actions", c->actions, 1, c->numbers > 1 ? CM_POLICY_ACTIONS : 65536));
-    const cm_policy_form form = cm_policy_form_of(c->actions, c->numbers);
+    CM_TRY(check_range("actions", c->actions, 1, c->form.numbers > 0 ? CM_POLICY_ACTIONS : 65536));
+    const cm_policy_form form = cm_replay_form(c);
+    CM_TRY(check_range("actions", c->actions, cm_policy_actions(form), cm_policy_actions(form)));
     CM_TRY(check_range("entries of a policy", cm_policy_size(form), 1, 65536));
     CM_TRY(check_range("entries", c->entries, 0, MOST_ENTRIES));
     if (c->entries > 0 && (form.numbers > 1 || c->symmetries > 1))
@@ -65,7 +66,7 @@ static int symmetry_count(const cm_replay_config *c) { return c->symmetries > 1 
 
 static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_COUNT]) {
     size_t observation = (size_t)c->observation_size;
-    size_t entries = (size_t)cm_policy_size(cm_policy_form_of(c->actions, c->numbers));
+    size_t entries = (size_t)cm_policy_size(cm_replay_form(c));
     bool bytes = c->observation_unit > 0.0f;
     const cm_field_info rows[FIELD_COUNT] = {
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
@@ -162,7 +163,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
                             int32_t window_rows, bool has_policies) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
-    size_t entries = (size_t)cm_policy_size(cm_policy_form_of(config->actions, config->numbers));
+    size_t entries = (size_t)cm_policy_size(cm_replay_form(config));
     scratch->row = cm_arena_alloc(arena, rows * sizeof(cm_replay_row));
     scratch->policy = NULL;
     if (has_policies) scratch->policy = cm_arena_alloc(arena, policies * entries * sizeof(float));
@@ -330,7 +331,7 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
     lay_out(replay, &arena, config, (extent){plan.ring_rows, plan.frames}, &replay->plan);
     replay->arena = arena;
     replay->config = *config;
-    replay->form = cm_policy_form_of(config->actions, config->numbers);
+    replay->config.form = cm_replay_form(config);
     replay->legal_bytes = replay->info[FIELD_LEGAL].columns;
     bind_fields(replay);
     if (replay->frames && cm_frame_store_open(replay->frames) != CM_OK) {

@@ -62,7 +62,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .frames = spec->frames,
         .frame_channels = (spec->rank == 3 ? spec->shape[2] : spec->shape[0]) / spec->frames,
         .actions = spec->actions,
-        .numbers = cm_network_policy(s->network).numbers,
+        .form = cm_network_policy(s->network),
         .entries = policy_entries(s),
         .environments = (int)cm_session_share(s, s->configuration.env.num_envs),
         .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,

@@ -223,9 +223,10 @@ static cm_status open_network(cm_session *s) {
     cm_network_config config;
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
-    config.numbers = spec->action_size;
+    if (spec->action_size > 0) config.form = cm_env_policy_form(spec);
+    config.form.spread = (float)s->configuration.network.angle_spread;
     if (config.prefix_horizon > 0) config.prefix_horizon = prefix_horizon(&s->configuration);
-    config.per_number = is_per_number(s) && spec->action_size > 1;
+    config.per_number = is_per_number(s) && (spec->action_size > 1 || spec->angles);
     if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
     if (s->configuration.mcts.policy == CM_MCTS_STOCHASTIC_MUZERO) {
         config.model = CM_NETWORK_CHANCE;

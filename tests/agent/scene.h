@@ -55,7 +55,7 @@ static inline void scene_plays(scene *s, cm_actor_config actor, cm_target_rule t
     const cm_env_spec *spec = &s->session->env.spec;
     const cm_replay_config replay = {.observation_size = spec->observation_size,
                                      .actions = spec->actions,
-                                     .numbers = cm_network_policy(s->session->network).numbers,
+                                     .form = cm_network_policy(s->session->network),
                                      .environments = actor.environments,
                                      .bytes = (uint64_t)1 << 40,
                                      .max_steps = 10000,

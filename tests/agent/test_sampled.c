@@ -309,7 +309,7 @@ START_TEST(policies_per_number_are_marginals_of_the_visits) {
     static answer a;
     cm_key keys[ROWS];
     cm_network_config network = cm_test_mlp(O, A, 16, 16, (cm_support){-2, 2, 9, true});
-    network.numbers = 2, network.per_number = true, network.zero_init = false;
+    network.form = cm_policy_form_of(network.actions, 2), network.per_number = true, network.zero_init = false;
     cm_test_network_open(&base, &network, "ref", 5);
     cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K);
     make_keys(keys);
@@ -328,6 +328,37 @@ START_TEST(policies_per_number_are_marginals_of_the_visits) {
             ck_assert_float_eq_tol(a.weights[b * 2 * N + N + v], (float)last / SIMULATIONS, 1e-6f);
         }
     }
+    cm_planner_destroy(planner);
+    close_network();
+}
+END_TEST
+
+/* An angle of 4 bins in steps of a quarter of one. */
+START_TEST(policies_of_angles_are_visits_by_the_nearest_bin) {
+    enum { N = 4 };
+    static answer a;
+    cm_key keys[ROWS];
+    int between = 0;
+    cm_network_config network = cm_test_mlp(O, A, 16, 16, (cm_support){-2, 2, 9, true});
+    network.form = (cm_policy_form){.numbers = 1, .values = N, .angles = 1, .steps = A / N, .spread = 0.5f};
+    network.per_number = true, network.zero_init = false;
+    cm_test_network_open(&base, &network, "ref", 5);
+    cm_planner *planner = open_planner(CM_POLICY_GUMBEL_MUZERO, ROWS, K);
+    make_keys(keys);
+    search(planner, &(cm_roots){.count = ROWS, .keys = keys}, 0, &a);
+    for (int b = 0; b < ROWS; b++) {
+        const int32_t *visits = a.visits + b * A;
+        const float *weights = a.weights + b * N;
+        ck_assert_int_gt(visits[a.action[b]], 0);
+        for (int i = 0; i < A; i++) between += visits[i] > 0 && i % N != 0;
+        ck_assert_float_eq_tol(weights[0] + weights[1] + weights[2] + weights[3], 1.0f, 1e-5f);
+        for (int v = 0; v < N; v++) {
+            bool is_drawn = false;
+            for (int k = -N / 2; k < N / 2; k++) is_drawn |= a.prior[b * A + (v * N + k + A) % A] > 0.0f;
+            ck_assert_int_eq(is_drawn, weights[v] > 0.0f);
+        }
+    }
+    ck_assert_int_gt(between, ROWS); /* of actions that are no bins */
     cm_planner_destroy(planner);
     close_network();
 }
@@ -487,6 +518,7 @@ int main(void) {
     tcase_add_test(tests, exact_rules_and_chance_draw_nothing);
     tcase_add_test(tests, a_choice_leads_where_its_action_leads);
     tcase_add_test(tests, what_is_played_and_learnt_are_all_actions);
+    tcase_add_test(tests, policies_of_angles_are_visits_by_the_nearest_bin);
     tcase_add_test(tests, policies_per_number_are_marginals_of_the_visits);
     tcase_add_test(tests, more_actions_than_can_be_listed_are_played_and_learnt);
     tcase_add_test(tests, of_one_number_per_number_is_joint);

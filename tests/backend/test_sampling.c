@@ -41,7 +41,7 @@ START_TEST(every_action_is_drawn_by_its_probability) {
         float seed[CM_SAMPLING_SEED];
         int times[ACTIONS];
         seed_of(round, seed);
-        draw(p, (cm_policy_form){1, ACTIONS}, seed, DRAWS, times);
+        draw(p, cm_policy_form_of(ACTIONS, 1), seed, DRAWS, times);
         for (int a = 0; a < ACTIONS; a++) {
             ck_assert(fabs((double)times[a] - (double)(DRAWS * p[a])) < 2.0);
             ck_assert(p[a] > 0.0f || times[a] == 0);
@@ -60,7 +60,7 @@ END_TEST
 START_TEST(numbers_are_drawn_by_themselves_and_put_together_at_random) {
     enum { DRAWS = 12, ROUNDS = 20000, VALUES = 3, NUMBERS = 3, ACTIONS = 27 };
     static const float p[NUMBERS * VALUES] = {0.5f, 0.2f, 0.3f, 0.0f, 0.6f, 0.4f, 0.1f, 0.1f, 0.8f};
-    const cm_policy_form form = {NUMBERS, VALUES};
+    const cm_policy_form form = {.numbers = NUMBERS, .values = VALUES};
     double sum[ACTIONS] = {0};
     for (uint64_t round = 0; round < ROUNDS; round++) {
         float seed[CM_SAMPLING_SEED];
@@ -88,7 +88,7 @@ START_TEST(the_last_of_all_actions_can_be_drawn) {
     float p[8 * 8] = {0}, seed[CM_SAMPLING_SEED], list[4], logits[4];
     for (int d = 0; d < 8; d++) p[8 * d + 7] = 1.0f;
     seed_of(8, seed);
-    cm_sampling_draw(p, (cm_policy_form){8, 8}, seed, 4, list, logits);
+    cm_sampling_draw(p, cm_policy_form_of(CM_POLICY_ACTIONS, 8), seed, 4, list, logits);
     ck_assert(list[0] == 16777215.0f && logits[0] == 0.0f && logits[1] == -FLT_MAX);
 }
 END_TEST
@@ -98,7 +98,7 @@ START_TEST(an_action_that_has_all_the_probability_is_drawn_every_time) {
     float seed[CM_SAMPLING_SEED];
     int times[4];
     seed_of(3, seed);
-    draw(p, (cm_policy_form){1, 4}, seed, 20, times);
+    draw(p, cm_policy_form_of(4, 1), seed, 20, times);
     ck_assert_int_eq(times[2], 20);
 }
 END_TEST
@@ -109,7 +109,7 @@ START_TEST(equal_parts_have_one_draw_each) {
     int times[16];
     for (int a = 0; a < 16; a++) p[a] = 0.0625f;
     seed_of(4, seed);
-    draw(p, (cm_policy_form){1, 16}, seed, 16, times);
+    draw(p, cm_policy_form_of(16, 1), seed, 16, times);
     for (int a = 0; a < 16; a++) ck_assert_int_eq(times[a], 1);
 }
 END_TEST
@@ -119,7 +119,7 @@ START_TEST(no_probability_at_all_is_action_0) {
     float seed[CM_SAMPLING_SEED];
     int times[3];
     seed_of(5, seed);
-    draw(p, (cm_policy_form){1, 3}, seed, 4, times);
+    draw(p, cm_policy_form_of(3, 1), seed, 4, times);
     ck_assert_int_eq(times[0], 4);
 }
 END_TEST
@@ -128,9 +128,49 @@ START_TEST(what_is_no_number_shows_in_the_logits) {
     const float p[3] = {0.5f, NAN, 0.5f};
     float seed[CM_SAMPLING_SEED], list[4], logits[4];
     seed_of(6, seed);
-    cm_sampling_draw(p, (cm_policy_form){1, 3}, seed, 4, list, logits);
+    cm_sampling_draw(p, cm_policy_form_of(3, 1), seed, 4, list, logits);
     for (int i = 0; i < 4; i++) ck_assert(isnan(logits[i]));
     for (int i = 0; i < 4; i++) ck_assert(list[i] >= 0.0f && list[i] < 3.0f);
+}
+END_TEST
+
+/* An angle in steps of a 256th of a bin. The mean cosine of what is drawn around a bin is that of the von Mises
+ * distribution, to five standard errors; every draw counts for what the bin's neighbours and itself are. */
+START_TEST(angles_are_drawn_around_their_bins) {
+    enum { DRAWS = 16, ROUNDS = 1000, BINS = 16, STEPS = 256 };
+    const double a_step = 2.0 * CM_PI_D / (BINS * STEPS);
+    const cm_policy_form form = {.numbers = 1, .values = BINS, .angles = 1, .steps = STEPS, .spread = 0.5f};
+    const int bin = _i == 0 ? 0 : BINS - 1;
+    float p[BINS] = {0};
+    double cosine = 0.0, sine = 0.0;
+    p[bin] = 1.0f;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        float seed[CM_SAMPLING_SEED], list[DRAWS], logits[DRAWS];
+        seed_of(round, seed);
+        cm_sampling_draw(p, form, seed, DRAWS, list, logits);
+        for (int i = 0; i < DRAWS && logits[i] > -FLT_MAX; i++) {
+            const int times = (int)lrintf(expf(logits[i]) * (float)DRAWS);
+            ck_assert(list[i] >= 0.0f && list[i] < (float)(BINS * STEPS));
+            cosine += times * cos(a_step * ((double)list[i] - bin * STEPS));
+            sine += times * sin(a_step * ((double)list[i] - bin * STEPS));
+        }
+    }
+    const double kappa = pow(BINS / (2.0 * CM_PI_D * 0.5), 2.0), n = DRAWS * ROUNDS;
+    ck_assert_msg(fabs(cosine / n - cm_von_mises_mean_cosine(kappa)) < 5.0 / (kappa * sqrt(n)), "%g", cosine / n);
+    ck_assert_msg(fabs(sine / n) < 5.0 / sqrt(kappa * n), "%g", sine / n);
+}
+END_TEST
+
+START_TEST(angles_without_spread_are_bins) {
+    const cm_policy_form form = {.numbers = 2, .values = 8, .angles = 2, .steps = 100};
+    float p[16], seed[CM_SAMPLING_SEED], list[20], logits[20];
+    for (int i = 0; i < 16; i++) p[i] = 0.125f;
+    seed_of(2, seed);
+    cm_sampling_draw(p, form, seed, 20, list, logits);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(cm_policy_number(form, (int)list[i], 1) % 100, 0);
+        ck_assert(i == 0 || logits[i] == -FLT_MAX || list[i] > list[i - 1]);
+    }
 }
 END_TEST
 
@@ -159,6 +199,8 @@ int main(void) {
     tcase_add_test(tests, equal_parts_have_one_draw_each);
     tcase_add_test(tests, no_probability_at_all_is_action_0);
     tcase_add_test(tests, what_is_no_number_shows_in_the_logits);
+    tcase_add_loop_test(tests, angles_are_drawn_around_their_bins, 0, 2);
+    tcase_add_test(tests, angles_without_spread_are_bins);
     tcase_add_test(tests, nodes_have_seeds_of_their_own);
     return cm_test_main(suite);
 }

@@ -100,6 +100,30 @@ START_TEST(a_box_may_have_24_numbers_at_once) {
 }
 END_TEST
 
+/* The bounds are a turn; the other number has its bins at both. */
+START_TEST(a_box_may_have_angles) {
+    cm_env env;
+    if (!has_numpy("boxes with angles")) return;
+    open_actions("Box([0.0, 0.0], [360.0, 1.0])", "a[0] + 1000 * a[1]", "  action_angles = [0]\n", &env);
+    must(env.spec.angles == 1 && env.spec.action_bins == 5 && env.spec.actions == 5 * 5 * env.spec.angle_steps);
+    const int turn = 5 * env.spec.angle_steps;
+    for (int k = 0; k < turn; k += turn / 5)
+        must(fabs(reward_of(&env, 5 * k + 4) - (1000.0 + 360.0 * k / turn)) < 1e-3);
+    must(fabs(reward_of(&env, 5 * (turn - 1)) - 360.0 * (turn - 1) / turn) < 1e-3);
+    must_msg(cm_env_try(&env, 16) == CM_OK, "%s", cm_error_message());
+}
+END_TEST
+
+START_TEST(angles_that_are_none_are_refused) {
+    cm_env env;
+    if (!has_numpy("boxes without angles")) return;
+    must_equal(cm_env_open(&env, write_actions("Box([0.0], [1.0])", "0", "  action_angles = [1]\n"), NULL),
+               CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "action_angles of [1]; must be places of numbers") != NULL, "%s",
+             cm_error_message());
+}
+END_TEST
+
 /* Two steps make one of the environment; the first pays nothing, and what it chose is seen by the second. */
 START_TEST(more_numbers_are_chosen_in_two_steps) {
     enum { NUMBERS = 31, HALF = 16 };
@@ -257,6 +281,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, arrays_of_numbers_are_numbers_of_their_combinations);
     tcase_add_test(tcase, a_box_with_others_has_some_values);
     tcase_add_test(tcase, a_box_may_have_24_numbers_at_once);
+    tcase_add_test(tcase, a_box_may_have_angles);
+    tcase_add_test(tcase, angles_that_are_none_are_refused);
     tcase_add_test(tcase, more_numbers_are_chosen_in_two_steps);
     tcase_add_test(tcase, a_combination_is_named_by_its_parts);
     tcase_add_test(tcase, there_may_be_65536_actions);

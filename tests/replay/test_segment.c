@@ -384,7 +384,7 @@ START_TEST(missing_foreign_and_swapped_files_are_named) {
     ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "5 actions"));
     cm_replay_destroy(replay);
-    config.actions = 4, config.numbers = 2;
+    config.actions = 4, config.form = cm_policy_form_of(4, 2);
     replay = make_replay(&config);
     ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "its policies are joint, those of the replay per number"));

@@ -36,7 +36,7 @@ static fixture make(int steps, const double *reward, const double *value, const 
 static void compute(fixture *f, int t) {
     cm_target_window window = {.left = f->steps - t,
                                .terminated = f->terminated,
-                               .form = {1, ACTIONS},
+                               .form = {.numbers = 1, .values = ACTIONS},
                                .td_steps = f->rule.td_steps,
                                .row = f->row + t,
                                .policy = f->policy + t * ACTIONS};
@@ -211,20 +211,20 @@ END_TEST
 
 START_TEST(visit_counts_become_probabilities_and_bad_ones_are_errors) {
     float policy[3];
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 0, 3}, (cm_policy_form){1, 3}, policy), CM_OK);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 0, 3}, cm_policy_form_of(3, 1), policy), CM_OK);
     ck_assert_float_eq(policy[0], 0.25f);
     ck_assert_float_eq(policy[1], 0.0f);
     ck_assert_float_eq(policy[2], 0.75f);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){0, 0, 0}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, -1, 3}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, NAN, 3}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, INFINITY, 3}, (cm_policy_form){1, 3}, policy),
+    ck_assert_int_eq(cm_policy_normalise((const float[]){0, 0, 0}, cm_policy_form_of(3, 1), policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, -1, 3}, cm_policy_form_of(3, 1), policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, NAN, 3}, cm_policy_form_of(3, 1), policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, INFINITY, 3}, cm_policy_form_of(3, 1), policy),
                      CM_ERR_INPUT);
 }
 END_TEST
 
 START_TEST(each_number_of_a_policy_is_normalised_and_smoothed) {
-    const cm_policy_form form = {2, 2};
+    const cm_policy_form form = cm_policy_form_of(4, 2);
     float policy[4];
     ck_assert_int_eq(cm_policy_normalise((const float[]){1, 3, 2, 2}, form, policy), CM_OK);
     ck_assert(policy[0] == 0.25f && policy[1] == 0.75f && policy[2] == 0.5f && policy[3] == 0.5f);

@@ -21,6 +21,8 @@
 #define MUON              .learning_rate = 1e-3, .beta1 = 0.95, .weight_decay = 0.1, .gradient_scale = 0.5
 #define ONEHOT(n)         .encoding = CM_ENCODE_ONEHOT, .actions = n
 #define SCALED(n)         .encoding = CM_ENCODE_SCALED, .actions = n
+#define NUMBERS(D, n)     .form = {.numbers = D, .values = n}
+#define ANGLES(D, n, ...) .form = {.numbers = D, .values = n, .angles = 5, .steps = 9, __VA_ARGS__}
 #define ATOMS(a, b, n, t) .support = {a, b, n, t}
 
 const op_case op_cases[] = {
@@ -143,9 +145,9 @@ const op_case op_cases[] = {
     ALONE(prefix_step, 0, "B=1 H=1", .horizon = 1),
     ALONE(prefix_step, 0, "B=9 H=7", .horizon = 1),
     ALONE(prefix_step, 0, "B=5 H=33", .horizon = 2),
-    ALONE(sample_actions, 0, "B=1 P=1 K=1", .numbers = 1),
-    ALONE(sample_actions, 0, "B=9 P=5 K=7", .numbers = 1),
-    ALONE(sample_actions, 0, "B=33 P=225 K=20", .numbers = 1),
+    ALONE(sample_actions, 0, "B=1 P=1 K=1", NUMBERS(1, 1)),
+    ALONE(sample_actions, 0, "B=9 P=5 K=7", NUMBERS(1, 5)),
+    ALONE(sample_actions, 0, "B=33 P=225 K=20", NUMBERS(1, 225)),
     ALONE(sampled_action, 0, "B=1 M=3", PLAIN),
     ALONE(sampled_action, 0, "B=33 M=22", PLAIN),
     ALONE(add_into, 0, "n=1", PLAIN),
@@ -172,12 +174,16 @@ const op_case op_cases[] = {
     ALONE(muon_step, 0, "m=16 n=144", MUON),
     ALONE(lerp, 0, "n=1", .scale = 1.0f),
     ALONE(lerp, 0, "n=1001", .scale = 0.01f),
-    ALONE(action_numbers, 0, "B=1 P=2", .numbers = 1, .actions = 2),
-    ALONE(action_numbers, 0, "B=33 P=21", .numbers = 3, .actions = 343),
-    ALONE(action_numbers, 0, "B=33 P=3", .numbers = 3, SCALED(343)),
-    ALONE(action_numbers, 0, "B=2 P=1", .numbers = 1, SCALED(1)),
-    ALONE(sample_actions, 0, "B=9 P=6 K=9", .numbers = 3),
-    ALONE(sample_actions, 0, "B=17 P=44 K=21", .numbers = 4),
+    ALONE(action_numbers, 0, "B=1 P=2", NUMBERS(1, 2)),
+    ALONE(action_numbers, 0, "B=33 P=21", NUMBERS(3, 7)),
+    ALONE(action_numbers, 0, "B=33 P=3", NUMBERS(3, 7), .encoding = CM_ENCODE_SCALED),
+    ALONE(action_numbers, 0, "B=2 P=1", NUMBERS(1, 1), .encoding = CM_ENCODE_SCALED),
+    ALONE(sample_actions, 0, "B=9 P=6 K=9", NUMBERS(3, 2)),
+    ALONE(sample_actions, 0, "B=17 P=44 K=21", NUMBERS(4, 11)),
+    ALONE(action_numbers, 0, "B=33 P=5", ANGLES(3, 7, .spread = 0.5f), .encoding = CM_ENCODE_SCALED),
+    ALONE(action_numbers, 0, "B=33 P=21", ANGLES(3, 7, .spread = 0.5f)),
+    ALONE(sample_actions, 0, "B=33 P=24 K=21", ANGLES(3, 8, .spread = 0.5f)),
+    ALONE(sample_actions, 0, "B=9 P=16 K=20", ANGLES(1, 16, .spread = 0.0f)),
     PAIR(conv2d, NO_OR_RELU, 0, "B=4 H=2 W=3 C=72 O=8 k=1", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=3 W=3 C=35 O=16 k=1", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=3 H=2 W=1 C=128 O=1 k=1", .stride = 1),

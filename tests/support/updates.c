@@ -77,7 +77,7 @@ void cm_test_update_planes(int kind, cm_network_config *c, cm_trainer_options *o
     switch (kind) {
     case 0: break;
     case 1: c->action_embedding = 3, o->hidden_gradient_form = CM_HIDDEN_HOOK; break;
-    case 2: c->numbers = 2, c->per_number = true, c->minmax = false; break;
+    case 2: c->form = cm_policy_form_of(c->actions, 2), c->per_number = true, c->minmax = false; break;
     case 3: c->model = CM_NETWORK_CHANCE, c->codes = CODES, c->encoder = true; break;
     case 4: c->prefix_horizon = 2, c->lstm = 8; break;
     case 5:

@@ -45,7 +45,7 @@ static cm_network_config downsampled(cm_network_config c) {
 
 /* Two numbers of A values each. */
 static cm_network_config per_number(cm_network_config c) {
-    c.actions = A * A, c.numbers = 2, c.per_number = true;
+    c.actions = A * A, c.form = cm_policy_form_of(A * A, 2), c.per_number = true;
     return c;
 }
 

@@ -7,11 +7,10 @@ cm_status cm_ref_sample_actions(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *memory = CM_ARG(call, sample_actions, memory), *logits = CM_ARG(call, sample_actions, logits);
     const cm_tensor *p = CM_ARG(call, sample_actions, p), *seed = CM_ARG(call, sample_actions, seed);
-    const cm_policy_form form = {call->attr.numbers, p->dim[1] / call->attr.numbers};
     const int draws = logits->dim[1];
     for (int b = 0; b < p->dim[0]; b++) {
         float *to = ref_row(memory, b);
-        cm_sampling_draw(ref_row(p, b), form, ref_row(seed, b), draws, to, ref_row(logits, b));
+        cm_sampling_draw(ref_row(p, b), call->attr.form, ref_row(seed, b), draws, to, ref_row(logits, b));
         memcpy(to + draws, ref_row(seed, b), CM_SAMPLING_SEED * sizeof(float));
     }
     return CM_OK;
@@ -35,18 +34,14 @@ cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
 cm_status cm_ref_action_numbers(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *y = CM_ARG(call, action_numbers, y), *action = CM_ARG(call, action_numbers, action);
-    const cm_policy_form form = cm_policy_form_of(call->attr.actions, call->attr.numbers);
-    CM_TRY(ref_check_range(call, "action", action, call->attr.actions));
+    const cm_policy_form form = call->attr.form;
+    const bool is_scaled = call->attr.encoding == CM_ENCODE_SCALED;
+    CM_TRY(ref_check_range(call, "action", action, cm_policy_actions(form)));
     for (int b = 0; b < y->dim[0]; b++) {
         float *to = ref_row(y, b);
-        memset(to, 0, (size_t)y->dim[1] * sizeof *to);
-        for (int d = 0; d < form.numbers; d++) {
-            const int k = cm_policy_number(form, ref_int(action, b), d);
-            if (call->attr.encoding == CM_ENCODE_SCALED)
-                to[d] = cm_policy_place(form, k);
-            else
-                to[d * form.values + k] = 1.0f;
-        }
+        for (int i = 0; i < y->dim[1]; i++) to[i] = is_scaled ? cm_policy_scaled(form, ref_int(action, b), i) : 0.0f;
+        for (int d = 0; d < form.numbers && !is_scaled; d++)
+            to[d * form.values + cm_policy_entry(form, ref_int(action, b), d)] = 1.0f;
     }
     return CM_OK;
 }

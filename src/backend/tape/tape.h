@@ -162,7 +162,7 @@ cm_var cm_tape_minmax(cm_tape *tape, cm_var x);
 cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x);
 cm_var cm_tape_global_mean(cm_tape *tape, cm_var x);
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action);
-/* y [B, P]: the numbers of action [B] int32, each one-hot. */
+/* The numbers of action [B] int32: [B, P] each one-hot, or scaled, [B, D] and a column more for each angle. */
 cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form, cm_encoding encoding);
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
 /* Rows are passes of their own: what one scatters another may not gather in the same run. */

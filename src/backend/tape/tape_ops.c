@@ -166,8 +166,8 @@ cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *a
 
 cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form, cm_encoding encoding) {
     if (bad(tape, action)) return CM_NO_VAR;
-    const int columns = encoding == CM_ENCODE_SCALED ? form.numbers : cm_policy_size(form);
-    const cm_attr attr = {.encoding = encoding, .actions = cm_policy_actions(form), .numbers = form.numbers};
+    const int columns = encoding == CM_ENCODE_SCALED ? cm_policy_scaled_size(form) : cm_policy_size(form);
+    const cm_attr attr = {.encoding = encoding, .form = form};
     return RECORD(tape, action_numbers, &attr, saved_2d(tape, shape_of(tape, action)->dim[0], columns), action);
 }
 
@@ -249,7 +249,7 @@ cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var seed,
     const int rows = shape_of(tape, logits)->dim[0], draws = rule->draws;
     cm_var p = cm_tape_softmax(tape, logits, rule->legal, rule->form);
     out = (cm_sample_vars){saved_2d(tape, rows, draws + shape_of(tape, seed)->dim[1]), saved_2d(tape, rows, draws)};
-    RECORD(tape, sample_actions, &(cm_attr){.numbers = rule->form.numbers}, out.memory, out.logits, p, seed);
+    RECORD(tape, sample_actions, &(cm_attr){.form = rule->form}, out.memory, out.logits, p, seed);
     return out;
 }
 

@@ -8,7 +8,7 @@ cm_status cm_cuda_sample_actions(cm_stream *stream, const cm_call *call) {
                            .logits = cm_rows_of(logits),
                            .p = cm_rows_of(p),
                            .seed = cm_rows_of(CM_ARG(call, sample_actions, seed)),
-                           .form = {call->attr.numbers, p->dim[1] / call->attr.numbers},
+                           .form = call->attr.form,
                            .draws = logits->dim[1]};
     CM_LAUNCH(stream, call, cm_sample_rows, &args, p->dim[0], 1);
     return CM_OK;
@@ -29,8 +29,8 @@ cm_status cm_cuda_action_numbers(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = CM_ARG(call, action_numbers, y);
     cm_numbers_args args = {.y = cm_rows_of(y),
                             .action = CM_ARG(call, action_numbers, action)->data,
-                            .form = cm_policy_form_of(call->attr.actions, call->attr.numbers),
-                            .limit = call->attr.actions,
+                            .form = call->attr.form,
+                            .limit = cm_policy_actions(call->attr.form),
                             .scaled = call->attr.encoding == CM_ENCODE_SCALED};
     CM_LAUNCH(stream, call, cm_numbers_each, &args, (int64_t)cm_tensor_count(y), 1);
     return CM_OK;

@@ -42,19 +42,20 @@ typedef struct cm_numbers_args {
     const int32_t *action;
     cm_policy_form form;
     int limit;   /* actions that there are */
-    bool scaled; /* y is [B, D] */
+    bool scaled; /* y is [B, scaled_size of the form] */
 } cm_numbers_args;
 
 /* Item: an element of y; 1 lane. 1 at each number of the action, or where it stands; of one that is unknown NaN. */
 CM_KERNEL void cm_numbers_each(const cm_numbers_args *k, int64_t item, const cm_lanes *lanes) {
-    const int entries = k->scaled ? 1 : k->form.values; /* of a number */
-    const cm_place at = cm_place_of(item, k->form.numbers * entries);
-    const int action = k->action[at.row], d = (int)at.column / entries;
-    const bool is_known = action >= 0 && action < k->limit;
+    const int n = k->form.values;
+    const cm_place at = cm_place_of(item, k->scaled ? cm_policy_scaled_size(k->form) : cm_policy_size(k->form));
+    const int action = k->action[at.row], column = (int)at.column;
     (void)lanes;
-    const int number = is_known ? cm_policy_number(k->form, action, d) : 0;
-    const float one_hot = number == (int)at.column % entries ? 1.0f : 0.0f;
-    *cm_at(&k->y, at) = !is_known ? NAN : k->scaled ? cm_policy_place(k->form, number) : one_hot;
+    float y = NAN;
+    if (action >= 0 && action < k->limit)
+        y = k->scaled ? cm_policy_scaled(k->form, action, column)
+                      : (float)(cm_policy_entry(k->form, action, column / n) == column % n);
+    *cm_at(&k->y, at) = y;
 }
 
 #define CM_SAMPLED_KERNELS(X)                                                                                          \
