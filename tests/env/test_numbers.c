@@ -155,12 +155,50 @@ START_TEST(an_action_is_its_values) {
 }
 END_TEST
 
+/* Shots that are off by 1, 2 .. 10 degrees: the return is minus the mean. */
+START_TEST(aiming_pays_minus_the_mean_error_in_degrees) {
+    const double degree = acos(-1.0) / 180.0;
+    cm_env env;
+    cm_env_outcome out;
+    double state[32], sum = 0.0;
+    float seen[2];
+    must_equal(cm_env_open(&env, "aim", NULL), CM_OK);
+    cm_env_reset(&env, state, 5);
+    for (int shot = 1; shot <= 10; shot++) {
+        cm_env_observe(&env, state, seen);
+        const double side = shot % 2 ? 1.0 : -1.0, turns = shot % 3 - 1;
+        const float value = (float)(atan2((double)seen[1], (double)seen[0]) + (side * shot + 360.0 * turns) * degree);
+        must_equal(cm_env_step_value(&env, state, &value, &out), CM_OK);
+        must_msg(fabs(out.reward + 0.1 * shot) < 1e-5, "shot %d: reward %g", shot, out.reward);
+        must(!out.terminated && out.truncated == (shot == 10));
+        sum += out.reward;
+    }
+    must(fabs(sum + 5.5) < 1e-4);
+}
+END_TEST
+
+START_TEST(an_angle_has_no_value_at_the_end_of_its_turn) {
+    cm_env env;
+    float value;
+    must_equal(cm_env_open(&env, "aim", NULL), CM_OK);
+    must(env.spec.action_bins == 16 && env.spec.angle_steps == 4096 && env.spec.actions == 65536);
+    for (int action = 0; action < env.spec.actions; action += 123) {
+        cm_env_action_values(&env, action, &value);
+        must(fabs((double)value - (action / 32768.0 - 1.0) * (double)env.spec.action_high) < 1e-6);
+    }
+    cm_env_action_values(&env, 65535, &value);
+    must(value < env.spec.action_high);
+    must(!cm_env_is_listed(&env));
+}
+END_TEST
+
 /* More numbers than glide has axes: glide's row with another describe. It is opened, not played. */
 static int numbers;
+static uint32_t angles;
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->action_size = numbers, spec->action_low = -1.0f, spec->action_high = 1.0f;
-    spec->action_bins = params->action_bins;
+    spec->action_bins = params->action_bins, spec->angles = angles;
     spec->max_steps = 1, spec->rules_size = sizeof(cm_glide);
     return CM_OK;
 }
@@ -200,6 +238,25 @@ START_TEST(too_many_combinations_are_refused) {
 }
 END_TEST
 
+START_TEST(angles_are_among_the_numbers_of_an_action) {
+    cm_env env;
+    char name[16];
+    float value[CM_ENV_MAX_NUMBERS];
+    angles = 2;
+    must_msg(open_wide(&env, 2, 5) == CM_OK, "%s", cm_error_message());
+    must(env.spec.angle_steps == 65536 / 5 && env.spec.actions == 5 * 5 * (65536 / 5));
+    cm_env_action_values(&env, env.spec.actions - 1, value);
+    must(value[0] == 1.0f && value[1] < 1.0f && value[1] > 0.9999f);
+    cm_env_action_name(&env, env.spec.actions - 1, name, sizeof name);
+    must_msg(strcmp(name, "4,65534") == 0, "%s", name);
+    angles = 4;
+    must_equal(open_wide(&env, 2, 5), CM_ERR_INPUT);
+    must_msg(strcmp(cm_error_message(), "wide: its describe sets angles to 0x4, of 2 numbers of an action") == 0, "%s",
+             cm_error_message());
+    angles = 0;
+}
+END_TEST
+
 /* Names of up to 15 characters, all different. */
 START_TEST(ten_numbers_have_names) {
     char name[16];
@@ -223,6 +280,9 @@ int main(void) {
     tcase_add_test(tests, the_picture_shows_the_point_next_to_the_middle);
     tcase_add_test(tests, the_last_number_changes_fastest);
     tcase_add_loop_test(tests, an_action_is_its_values, 0, sizeof tasks / sizeof *tasks);
+    tcase_add_test(tests, aiming_pays_minus_the_mean_error_in_degrees);
+    tcase_add_test(tests, an_angle_has_no_value_at_the_end_of_its_turn);
+    tcase_add_test(tests, angles_are_among_the_numbers_of_an_action);
     tcase_add_test(tests, ten_numbers_have_names);
     tcase_add_test(tests, too_many_combinations_are_refused);
     return cm_test_main(suite);

@@ -129,8 +129,8 @@ START_TEST(what_is_wrong_is_said) {
 END_TEST
 
 START_TEST(numbers_that_are_none_are_refused) {
-    const char *const names[] = {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0",
-                                 "Pendulum-v1", "glide2"};
+    const char *const names[] = {
+        "CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "glide2", "aim"};
     const double bad[] = {(double)NAN, (double)INFINITY, -1e300};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cm_env env;

@@ -7,7 +7,7 @@
 
 #include "env/env.h"
 
-enum { GAMES = 29, STATES = 48, FAR = 200, NEAR = 1, LOOKS = 8 }; /* steps that are played, and between two looks */
+enum { GAMES = 30, STATES = 48, FAR = 200, NEAR = 1, LOOKS = 8 }; /* steps that are played, and between two looks */
 enum { MOST_STEPS = INT32_MAX / 2 - FAR }; /* a state that counts more may reach a number that is refused */
 
 static const struct {
@@ -21,6 +21,7 @@ static const struct {
                  {"Pendulum-v1", false},
                  {"glide1", false},
                  {"glide3", false},
+                 {"aim", false},
                  {"catch", false},
                  {"tictactoe", false},
                  {"connect4", false},

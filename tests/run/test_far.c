@@ -98,11 +98,12 @@ static const char *const kinds[] = {
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     "env_name=gomoku5 policy=gumbel_muzero num_sampled_actions=6 value_prefix=true lstm_size=8 reanalyse_ratio=0.4",
     "env_name=glide4 action_bins=11 policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
+    "env_name=aim policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
     "env_name=catch reanalyse=buffer target_update_frequency=3 mixed_value_updates=2 mixed_value_steps=20",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 11, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 12, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.

@@ -22,6 +22,7 @@ static void path_of(const char *run, const char *file, char path[160]) {
 enum {
     PREFIXES,
     DRAWN_ACTIONS,
+    ANGLES,
     PER_NUMBER,
     AUGMENTED,
     EMBEDDED,
@@ -37,6 +38,7 @@ enum {
 static const char *const variants[ALL][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
+    [ANGLES] = {"env_name=aim", "num_sampled_actions=5", "td_steps=5"},
     [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
     [AUGMENTED] = {"env_name=catch", "augmentation_shift=2", "augmentation_intensity=0.05", "td_steps=5"},
     [EMBEDDED] = {"env_name=catch", "family=resnet", "action_embedding=6", "updates_per_iteration=1", "conv_channels=8",
@@ -81,6 +83,17 @@ START_TEST(threads_and_a_break_change_no_bit) {
     train(_i, "broken", true, with_two, &broken);
     ck_assert_str_eq(one.hash, two.hash);
     ck_assert_str_eq(one.hash, broken.hash);
+}
+END_TEST
+
+START_TEST(angles_between_bins_reach_what_is_learnt) {
+    cm_run_result between, bins;
+    const char *const with[2] = {"threads=1", "env_steps=1024"}, *const without[2] = {"angle_spread=0",
+                                                                                      "env_steps=1024"};
+    train(ANGLES, "between", false, with, &between);
+    train(ANGLES, "bins", false, without, &bins);
+    ck_assert_int_gt(bins.updates, 0);
+    ck_assert_str_ne(between.hash, bins.hash);
 }
 END_TEST
 
@@ -162,6 +175,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, threads_and_a_break_change_no_bit, 0, VARIANTS);
+    tcase_add_test(tests, angles_between_bins_reach_what_is_learnt);
     tcase_add_loop_test(tests, what_is_looked_up_and_mixed_values_reach_what_is_learnt, 0, 2);
     tcase_add_test(tests, shifts_and_intensities_reach_what_is_learnt);
     tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
