@@ -30,38 +30,28 @@ static cm_status open_pool(const cumind_angles *angles, cm_pool **pool) {
 
 static cm_key key_of(const cumind_angles *angles) { return cm_key_make(angles->seed, CM_RNG_ANGLE, angles->stream); }
 
-cumind_status cumind_von_mises(const cumind_angles *angles, const double *mu, const double *kappa, double *out) {
-    cm_pool *pool = NULL;
-    cm_status status = check(angles, mu, kappa, out);
-    if (status == CM_OK) status = open_pool(angles, &pool);
-    if (status != CM_OK) return (cumind_status)status;
-    const cm_von_mises_draws_d draws = {.key = key_of(angles),
-                                        .first = angles->first,
-                                        .count = angles->n,
-                                        .mu = mu,
-                                        .kappa = kappa,
-                                        .one_mu = angles->mu_count == 1,
-                                        .one_kappa = angles->kappa_count == 1,
-                                        .out = out};
-    status = cm_von_mises_batch_d(pool, &draws);
+/* In float64 or float32: the arrays are of that type. */
+static cm_status draw(const cumind_angles *angles, const void *mu, const void *kappa, void *out, bool is_float) {
+    cm_pool *pool;
+    CM_TRY(check(angles, mu, kappa, out));
+    CM_TRY(open_pool(angles, &pool));
+#define DRAWS                                                                                                          \
+    {                                                                                                                  \
+        .key = key_of(angles), .first = angles->first, .count = angles->n, .mu = mu, .kappa = kappa,                   \
+        .one_mu = angles->mu_count == 1, .one_kappa = angles->kappa_count == 1, .out = out                             \
+    }
+    const cm_von_mises_draws_d of_double = DRAWS;
+    const cm_von_mises_draws_f of_float = DRAWS;
+#undef DRAWS
+    const cm_status status = is_float ? cm_von_mises_batch_f(pool, &of_float) : cm_von_mises_batch_d(pool, &of_double);
     cm_pool_destroy(pool);
-    return (cumind_status)status;
+    return status;
+}
+
+cumind_status cumind_von_mises(const cumind_angles *angles, const double *mu, const double *kappa, double *out) {
+    return (cumind_status)draw(angles, mu, kappa, out, false);
 }
 
 cumind_status cumind_von_mises_float(const cumind_angles *angles, const float *mu, const float *kappa, float *out) {
-    cm_pool *pool = NULL;
-    cm_status status = check(angles, mu, kappa, out);
-    if (status == CM_OK) status = open_pool(angles, &pool);
-    if (status != CM_OK) return (cumind_status)status;
-    const cm_von_mises_draws_f draws = {.key = key_of(angles),
-                                        .first = angles->first,
-                                        .count = angles->n,
-                                        .mu = mu,
-                                        .kappa = kappa,
-                                        .one_mu = angles->mu_count == 1,
-                                        .one_kappa = angles->kappa_count == 1,
-                                        .out = out};
-    status = cm_von_mises_batch_f(pool, &draws);
-    cm_pool_destroy(pool);
-    return (cumind_status)status;
+    return (cumind_status)draw(angles, mu, kappa, out, true);
 }
