@@ -10,6 +10,7 @@
 #include "backend/cuda/ops/dense.h"
 #include "backend/cuda/ops/optimizer.h"
 #include "backend/cuda/ops/weights.h"
+#include "backend/sampling.h"
 #include "core/log.h"
 #include "support/main.h"
 #include "support/op_bench.h"
@@ -418,6 +419,30 @@ START_TEST(columns_of_few_and_of_many_rows_are_summed) {
 }
 END_TEST
 
+/* Each angle of each row, through attempts that are refused: the list that the CPU draws by the row's seed. */
+START_TEST(von_mises_draws_have_the_bits_of_the_cpu) {
+    enum { ROWS = 200, BINS = 16, DRAWS = 20 };
+    static float p[ROWS * BINS], seed[ROWS * 2], memory[ROWS * (DRAWS + 2)], logits[ROWS * DRAWS];
+    const cm_policy_form form = {
+        .numbers = 1, .values = BINS, .angles = 1, .steps = 4096, .spread = 0.25f * (float)(1 + _i)};
+    for (int b = 0; b < ROWS; b++) {
+        for (int i = 0; i < BINS; i++) p[b * BINS + i] = (float)(1 + (b + i) % BINS) / (BINS * (BINS + 1) / 2);
+        cm_sampling_seed(cm_key_make((uint64_t)b, CM_RNG_TEST, 3), seed + 2 * b);
+    }
+    cm_call call = {.op = CM_OP_sample_actions, .attr = {.form = form}};
+    call.t[CM_T_sample_actions_memory] = cm_tensor_2d(memory, CM_F32, ROWS, DRAWS + 2);
+    call.t[CM_T_sample_actions_logits] = cm_tensor_2d(logits, CM_F32, ROWS, DRAWS);
+    call.t[CM_T_sample_actions_p] = cm_tensor_2d(p, CM_F32, ROWS, BINS);
+    call.t[CM_T_sample_actions_seed] = cm_tensor_2d(seed, CM_F32, ROWS, 2);
+    ck_assert_msg(cm_call_eager(bench.stream, &call) == CM_OK, "%s", cm_error_message());
+    for (int b = 0; b < ROWS; b++) {
+        float list[DRAWS], shares[DRAWS];
+        cm_sampling_draw(p + b * BINS, form, seed + 2 * b, DRAWS, list, shares);
+        ck_assert_mem_eq(list, memory + b * (DRAWS + 2), sizeof list);
+    }
+}
+END_TEST
+
 /* Operations by the file of their kernels. */
 static const struct {
     const char *file;
@@ -471,6 +496,7 @@ int main(void) {
     tcase_add_test(add_case(suite, "dense"), rows_in_16_bits_end_in_zeros);
     tcase_add_loop_test(add_case(suite, "dense"), points_of_16_bits_are_those_of_float32, 0, 2);
     tcase_add_test(add_case(suite, "shape"), scattering_to_a_row_that_is_not_there_writes_nothing);
+    tcase_add_loop_test(add_case(suite, "sampled"), von_mises_draws_have_the_bits_of_the_cpu, 0, 4);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);
     tcase_add_test(tests, numbers_out_of_range_make_nan_in_their_row);
