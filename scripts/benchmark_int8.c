@@ -3,6 +3,7 @@
  * least. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cpu/cpu.h"
 #include "core/clock.h"
@@ -201,7 +202,7 @@ static int find_levels(level *out) {
     const cm_kernels *const *floats = cm_kernels_usable(&count);
     cm_int8_usable(bits, &of_bits);
     for (int i = 0; i < of_bits; i++) {
-        const bool is_widest = bits[i] == bits[0] && count > 2; /* the wider registers are those of the first */
+        const bool is_widest = strncmp(bits[i]->name, "AVX-512", 7) == 0;
         const int of_floats = is_widest ? 0 : i == of_bits - 1 ? count - 1 : count > 1 ? count - 2 : 0;
         out[n++] = (level){floats[of_floats], bits[i]};
     }

@@ -52,10 +52,10 @@ typedef struct cm_int8_kernels {
 } cm_int8_kernels;
 
 /* Each is there where the compiler's target has the instructions, cm_int8_base everywhere. */
-extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512vnni;
+extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512, cm_int8_avx512vnni;
 
 /* Those that this processor can run, best first; *count of them are written to out[]. */
-enum { CM_INT8_KERNELS = 4 };
+enum { CM_INT8_KERNELS = 5 };
 void cm_int8_usable(const cm_int8_kernels *out[CM_INT8_KERNELS], int *count);
 
 #ifdef __cplusplus

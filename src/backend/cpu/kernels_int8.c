@@ -16,6 +16,7 @@ void cm_int8_usable(const cm_int8_kernels *out[CM_INT8_KERNELS], int *count) {
     int n = 0;
     if (simd == CM_SIMD_AVX512 && __builtin_cpu_supports("avx512vnni")) out[n++] = &cm_int8_avx512vnni;
     if (simd <= CM_SIMD_AVX2 && has_avxvnni()) out[n++] = &cm_int8_avxvnni;
+    if (simd == CM_SIMD_AVX512) out[n++] = &cm_int8_avx512;
     if (simd <= CM_SIMD_AVX2) out[n++] = &cm_int8_avx2;
     out[n++] = &cm_int8_base;
     *count = n;

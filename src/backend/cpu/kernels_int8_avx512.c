@@ -1,0 +1,27 @@
+/* Products in 8 bits with AVX-512 BW: pairs of 16 bits, of which vpmaddwd is exact. */
+#include "backend/cpu/int8_zmm.inc"
+
+static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
+
+#include "backend/cpu/gemm_int8.inc"
+
+#include "backend/cpu/int8_winograd.inc"
+
+static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse) {
+    const int words = (columns + 1) / 2;
+    for (int r = 0; r < rows; r++, x += stride, out += words) {
+        for (int k = 0; k < columns; k += VL) {
+            const int n = columns - k < VL ? columns - k : VL;
+            const __m256i pair = _mm512_cvtepi32_epi16(sixteen_of(x + k, n, vf_set(inverse)));
+            _mm256_mask_storeu_epi32(out + k / 2, (__mmask8)((1u << ((n + 1) / 2)) - 1u), pair);
+        }
+    }
+}
+
+const cm_int8_kernels cm_int8_avx512 = {.name = "AVX-512",
+                                        .numbers = 2,
+                                        .zero = 0,
+                                        .rows = int8_rows,
+                                        .gemm = int8_gemm,
+                                        .winograd_input = int8_winograd_input,
+                                        .winograd_output = int8_winograd_output};
