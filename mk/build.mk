@@ -34,7 +34,7 @@ all: $(BUILD)/libcumind.a $(SHARED) $(PROGRAMS) ## the library, the programs and
 MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo | cksum))
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
-	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(TEST_FLAGS) $(VERSION) $(MACHINE))
+	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(SMALL_FLAGS) $(TEST_FLAGS) $(VERSION) $(MACHINE))
 $(BUILD)/links.stamp: FORCE
 	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(ISA_NEEDED) $(TEST_LINK) $(EXPORT) $(LIBS))
 FORCE:
