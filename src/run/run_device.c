@@ -5,6 +5,7 @@
 
 #include "backend/measure.h"
 #include "core/memory.h"
+#include "run/ranks.h"
 #include "run/run_internal.h"
 
 enum { PLAN_ROWS = 12 };
@@ -240,6 +241,19 @@ static cm_status ask(const cm_run *run, cm_device_memory *out) {
     return device->memory ? device->memory(device, out) : CM_OK;
 }
 
+/* Until it fits on all ranks, which learn by the same calls. */
+static cm_status shrink(cm_run *run, size_t budget, plan *p) {
+    cm_session *s = run->session;
+    bool lacks = p->total > budget;
+    CM_TRY(cm_ranks_any(s->comm, &lacks));
+    while (lacks && cm_run_shrink(run)) {
+        CM_TRY(measure(run, &s->configuration, p));
+        lacks = p->total > budget;
+        CM_TRY(cm_ranks_any(s->comm, &lacks));
+    }
+    return CM_OK;
+}
+
 cm_status cm_run_plan_device(cm_run *run) {
     const cm_session *s = run->session;
     const uint64_t limit = (uint64_t)s->configuration.run.memory_limit;
@@ -250,7 +264,7 @@ cm_status cm_run_plan_device(cm_run *run) {
     CM_TRY(ask(run, &there));
     const bool limited = limit > 0 && limit < there.available;
     const size_t budget = limited ? (size_t)limit : there.available;
-    while (p.total > budget && cm_run_shrink(run)) CM_TRY(measure(run, &s->configuration, &p));
+    CM_TRY(shrink(run, budget, &p));
     if (p.total > budget) return refuse(run, &p, budget, limited);
     say(run, &p, &there, budget);
     run->planned = p.total - s->comm->device_bytes; /* which NCCL takes by itself */
