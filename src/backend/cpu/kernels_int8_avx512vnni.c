@@ -5,15 +5,20 @@ static inline vi vi_dot(vi acc, vi a, vi b) { return (vi)_mm512_dpbusd_epi32((__
 
 #include "backend/cpu/gemm_int8.inc"
 
+static inline __m128i bytes_of(vf x, vf inverse) {
+    return _mm_xor_si128(_mm512_cvtepi32_epi8(sixteen_of(x, inverse)), _mm_set1_epi8((char)0x80));
+}
+
 static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse) {
     const int words = (columns + 3) / 4;
+    const vf by = vf_set(inverse);
     for (int r = 0; r < rows; r++, x += stride, out += words) {
-        for (int k = 0; k < columns; k += VL) {
-            const int n = columns - k < VL ? columns - k : VL;
-            const __m128i byte = _mm512_cvtepi32_epi8(sixteen_of(x + k, n, vf_set(inverse)));
-            _mm_mask_storeu_epi32(out + k / 4, (__mmask8)((1u << ((n + 3) / 4)) - 1u),
-                                  _mm_xor_si128(byte, _mm_set1_epi8((char)0x80)));
-        }
+        int k = 0;
+        for (; k + VL <= columns; k += VL)
+            _mm_storeu_si128((__m128i *)(void *)(out + k / 4), bytes_of(vf_load(x + k), by));
+        if (k < columns)
+            _mm_mask_storeu_epi32(out + k / 4, (__mmask8)((1u << ((columns - k + 3) / 4)) - 1u),
+                                  bytes_of(vf_load_n(x + k, columns - k), by));
     }
 }
 
