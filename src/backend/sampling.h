@@ -97,8 +97,9 @@ static CM_HD inline void cm_sampling_turn(cm_policy_form form, int d, cm_rng *rn
     const int values = cm_policy_values(form, d);
     const float a_radian = 0.159154943091895335769f * (float)values; /* in values */
     const float root = 0.159154943091895335769f * (float)form.values / form.spread;
+    const bool is_spread = root < 1e6f; /* else less than half a value, or none */
     for (int i = 0; i < draws; i++) {
-        const float away = form.spread > 0.0f ? a_radian * cm_von_mises_draw_f(rng, 0.0f, root * root) : 0.0f;
+        const float away = is_spread ? a_radian * cm_von_mises_draw_f(rng, 0.0f, root * root) : 0.0f;
         const int value = (int)bins[i] * form.steps + (int)rintf(away);
         bins[i] = (float)((value + values) % values);
     }

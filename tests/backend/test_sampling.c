@@ -162,7 +162,8 @@ START_TEST(angles_are_drawn_around_their_bins) {
 END_TEST
 
 START_TEST(angles_without_spread_are_bins) {
-    const cm_policy_form form = {.numbers = 2, .values = 8, .angles = 2, .steps = 100};
+    const float spread = _i ? 1e-30f : 0.0f;
+    const cm_policy_form form = {.numbers = 2, .values = 8, .angles = 2, .steps = 100, .spread = spread};
     float p[16], seed[CM_SAMPLING_SEED], list[20], logits[20];
     for (int i = 0; i < 16; i++) p[i] = 0.125f;
     seed_of(2, seed);
@@ -200,7 +201,7 @@ int main(void) {
     tcase_add_test(tests, no_probability_at_all_is_action_0);
     tcase_add_test(tests, what_is_no_number_shows_in_the_logits);
     tcase_add_loop_test(tests, angles_are_drawn_around_their_bins, 0, 2);
-    tcase_add_test(tests, angles_without_spread_are_bins);
+    tcase_add_loop_test(tests, angles_without_spread_are_bins, 0, 2);
     tcase_add_test(tests, nodes_have_seeds_of_their_own);
     return cm_test_main(suite);
 }
