@@ -14,7 +14,7 @@ enum { POSITIONS = 4096, POSITIONS_MOST = 1 << 20 };
 
 typedef struct request {
     const char *run, *to;
-    int64_t checkpoint, positions;
+    int64_t positions;
     double tolerance;
 } request;
 
@@ -25,8 +25,7 @@ static cm_status read_request(cm_arguments *arguments, request *out) {
         return cm_fail(CM_ERR_INPUT, "--to %s: is there already; choose another folder", out->to);
     CM_TRY(cm_argument_int(arguments, "--positions", 1, POSITIONS_MOST, &out->positions));
     CM_TRY(cm_argument_real(arguments, "--tolerance", 0.0, 1.0, &out->tolerance));
-    CM_TRY(cm_cli_need_run(arguments, &out->run));
-    return cm_cli_checkpoint(arguments, &out->checkpoint);
+    return cm_cli_need_run(arguments, &out->run);
 }
 
 /* ---- what is printed ---- */
@@ -99,11 +98,12 @@ static cm_status open_bench(bench *b, const cm_loaded *loaded) {
     return cm_agent_get_weights(loaded->agent, b->parameters, b->state);
 }
 
-static cm_status write_run(const request *r, const cm_network *network, const bench *b,
-                           const cm_quantise_result *found) {
+/* The checkpoint that was read, by its number: a run that trains may have another one by now. */
+static cm_status write_run(const request *r, const cm_loaded *loaded, const bench *b, const cm_quantise_result *found) {
+    const cm_network *network = loaded->session->network;
     const cm_quantised_run run = {.from = r->run,
                                   .to = r->to,
-                                  .checkpoint = r->checkpoint,
+                                  .checkpoint = loaded->facts.updates,
                                   .network = network,
                                   .parameters = b->parameters,
                                   .state = b->state,
@@ -129,7 +129,7 @@ static cm_status quantise(const request *r, const cm_loaded *loaded) {
                                            .seed = (uint64_t)loaded->session->configuration.run.seed};
         status = cm_quantise(&asked, &found);
     }
-    if (status == CM_OK) status = write_run(r, network, &b, &found);
+    if (status == CM_OK) status = write_run(r, loaded, &b, &found);
     cm_quantise_free(&found);
     close_bench(&b);
     return status;
