@@ -116,13 +116,13 @@ static CM_HD inline void cm_sampling_turn(cm_policy_form form, int d, cm_rng *rn
 static CM_HD inline void cm_sampling_draw(const float *p, cm_policy_form form, const float *seed, int draws,
                                           float *list, float *logits) {
     cm_rng rng = cm_rng_init(cm_sampling_key(seed), 0);
-    bool finite = cm_sampling_number(p, form.values, &rng, draws, list);
-    cm_sampling_turn(form, 0, &rng, draws, list);
-    for (int d = 1; d < form.numbers; d++) {
-        finite = cm_sampling_number(p + d * form.values, form.values, &rng, draws, logits) && finite;
-        cm_sampling_shuffle(logits, draws, &rng);
-        cm_sampling_turn(form, d, &rng, draws, logits);
-        for (int i = 0; i < draws; i++) list[i] = list[i] * (float)cm_policy_values(form, d) + logits[i];
+    bool finite = true;
+    for (int d = 0; d < form.numbers; d++) {
+        float *to = d == 0 ? list : logits;
+        finite = cm_sampling_number(p + d * form.values, form.values, &rng, draws, to) && finite;
+        if (d > 0) cm_sampling_shuffle(to, draws, &rng);
+        cm_sampling_turn(form, d, &rng, draws, to);
+        for (int i = 0; i < draws && d > 0; i++) list[i] = list[i] * (float)cm_policy_values(form, d) + to[i];
     }
     if (form.numbers > 1 || form.angles) cm_sampling_sort(list, draws);
     cm_sampling_merge(list, logits, draws);
