@@ -96,10 +96,11 @@ static int32_t sample(table *g, const float *logits, const uint8_t *legal) {
     return last;
 }
 
-/* A policy per number has no logits of actions: all moves are random then. */
+/* A policy per number, or of bins of an angle, has no logits of actions: all moves are random then. */
 static void choose_moves(table *g) {
     const float *logits = cm_rollout_policy(g->policy, 0);
-    const bool is_joint = cm_network_policy(g->network).numbers == 1;
+    const cm_policy_form form = cm_network_policy(g->network);
+    const bool is_joint = form.numbers == 1 && form.values == g->actions;
     for (int i = 0; i < g->out->rows; i++) {
         const uint8_t *legal = g->rows.legal + (size_t)i * (size_t)g->actions;
         const bool is_random = !is_joint || (double)cm_rng_uniform(&g->rng) < random_moves;

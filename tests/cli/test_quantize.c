@@ -42,6 +42,14 @@ START_TEST(a_quantised_run_is_evaluated_and_much_smaller) {
 }
 END_TEST
 
+/* Bins of an angle are fewer than the actions. */
+START_TEST(a_policy_of_angles_is_quantised) {
+    expect_ok("train aim --run angles --quiet --set preset=small --set num_sampled_actions=4 --set hidden_dim=16"
+              " --set num_simulations=4 --set evaluation_interval=0" QUICK);
+    expect_ok("quantize --run angles --to angles8 --positions 64");
+}
+END_TEST
+
 START_TEST(what_is_sensitive_stays_in_floats) {
     expect_ok("quantize --run a --to careful --positions 64 --tolerance 0");
     ck_assert_ptr_nonnull(strstr(result.out, "\nin float32      "));
@@ -96,6 +104,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, make_runs, cm_test_folder_remove);
     tcase_add_test(tests, a_quantised_run_is_evaluated_and_much_smaller);
+    tcase_add_test(tests, a_policy_of_angles_is_quantised);
     tcase_add_test(tests, what_is_sensitive_stays_in_floats);
     tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);
     tcase_add_test(tests, what_cannot_be_quantised_is_refused_in_a_line);
