@@ -91,7 +91,7 @@ static cm_status write_weights(const cm_arguments *arguments, const source *from
 static cm_status write_run(const cm_arguments *arguments, const source *from) {
     const cm_param_table *table = cm_network_parameters(from->session->network);
     cm_arena arena;
-    CM_TRY(cm_run_check_weights(from->run, from->checkpoint, from->session));
+    CM_TRY(cm_run_read_ranges(from->run, from->checkpoint, from->session));
     CM_TRY(cm_arena_create(&arena, (table->parameters + table->states + 1) * sizeof(float) + 2 * CM_ALIGN,
                            "a run's weights"));
     float *parameters = cm_arena_alloc(&arena, (table->parameters + 1) * sizeof(float));

@@ -21,17 +21,19 @@ extern const char cm_check_text[] __attribute__((visibility("hidden")));
 
 enum { MISSING = 3, BEYOND = 4 }; /* statuses of check.py */
 
-static cm_status judge(int status) {
+static cm_status judge(int status, cm_check_limits limits) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == 0) return CM_OK;
-    if (code == BEYOND) return cm_fail(CM_ERR_MODEL, "ONNX Runtime's numbers differ by more than " CM_CHECK_LIMIT);
+    if (code == BEYOND)
+        return cm_fail(CM_ERR_MODEL, "ONNX Runtime's numbers differ by more than %s, or %s in the median", limits.most,
+                       limits.median);
     if (code == MISSING)
         return cm_fail(CM_ERR_ABSENT, "--check: python3 here has no ONNX Runtime: pip install onnxruntime");
     return cm_fail(CM_ERR_IO, "--check: python3 failed with status %d", code);
 }
 
 /* Runs `command` to its end. */
-static cm_status run(char *const *command) {
+static cm_status run(char *const *command, cm_check_limits limits) {
     pid_t process;
     int status = 0;
     const int error = posix_spawnp(&process, command[0], NULL, NULL, command, environ);
@@ -39,23 +41,24 @@ static cm_status run(char *const *command) {
     if (error != 0) return cm_fail(CM_ERR_IO, "--check: cannot start python3: %s", strerror(error));
     while (waitpid(process, &status, 0) < 0)
         if (errno != EINTR) return cm_fail(CM_ERR_IO, "--check: waiting for python3: %s", strerror(errno));
-    return judge(status);
+    return judge(status, limits);
 }
 
-static cm_status compare(const char *examples, const char *const *files, int count) {
-    char program[] = "python3", flag[] = "-c", limit[] = CM_CHECK_LIMIT;
-    char *command[5 + CM_CHECK_FILES + 1] = {program, flag, (char *)(uintptr_t)cm_check_text,
-                                             (char *)(uintptr_t)examples, limit};
-    for (int i = 0; i < count; i++) command[5 + i] = (char *)(uintptr_t)files[i];
-    return run(command);
+static cm_status compare(const char *examples, cm_check_limits limits, const char *const *files, int count) {
+    enum { WORDS = 6 };
+    const char *command[WORDS + CM_CHECK_FILES + 1] = {"python3", "-c",        cm_check_text,
+                                                       examples,  limits.most, limits.median};
+    for (int i = 0; i < count; i++) command[WORDS + i] = files[i];
+    return run((char *const *)(uintptr_t)command, limits);
 }
 
-cm_status cm_export_check(const cm_export_examples *examples, const char *const *files, int count) {
+cm_status cm_export_check(const cm_export_examples *examples, cm_check_limits limits, const char *const *files,
+                          int count) {
     char folder[] = P_tmpdir "/cumind-check-XXXXXX", path[sizeof folder + 32];
     if (!mkdtemp(folder)) return cm_file_fail(folder, "make");
     snprintf(path, sizeof path, "%s/examples.safetensors", folder);
     cm_status status = cm_safetensors_save(path, examples->array, examples->count);
-    if (status == CM_OK) status = compare(path, files, count);
+    if (status == CM_OK) status = compare(path, limits, files, count);
     char message[512];
     snprintf(message, sizeof message, "%s", cm_error_message());
     cm_status removed = cm_directory_remove(folder);

@@ -125,6 +125,7 @@ static cm_status write_folder(const cm_export_model *m, const cm_export_request 
 cm_status cm_export_check_files(const cm_export_model *m, const cm_export_request *request) {
     char path[CM_FUNCTION_COUNT][PATH_MAX];
     const char *files[CM_FUNCTION_COUNT];
+    const cm_check_limits limits = cm_network_has_ranges(m->network.network) ? CM_CHECK_INT8 : CM_CHECK_FLOAT;
     cm_export_examples examples = {.count = 0};
     int count = 0;
     for (int g = 0; g < m->graphs; g++) {
@@ -134,13 +135,23 @@ cm_status cm_export_check_files(const cm_export_model *m, const cm_export_reques
         count++;
     }
     cm_status status = cm_export_examples_make(&examples, &m->network, CM_CHECK_ROWS);
-    if (status == CM_OK) status = cm_export_check(&examples, files, count);
+    if (status == CM_OK) status = cm_export_check(&examples, limits, files, count);
     cm_export_examples_free(&examples);
     return status;
 }
 
+/* PyTorch has float32 alone. */
+static cm_status check_kind(const cm_export_model *m, const cm_export_request *request) {
+    if (!cm_network_has_ranges(m->network.network) || (!request->torch && !request->hub)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: the weights of this run are of 8 bits, which --onnx alone has: export the run "
+                   "that it was made of",
+                   request->torch ? "--torch" : "--hub");
+}
+
 cm_status cm_export_write(const cm_export_model *model, const cm_export_request *request) {
     const char *const paths[3] = {request->hub, request->torch, request->onnx};
+    CM_TRY(check_kind(model, request));
     for (int i = 0; i < 3; i++)
         if (paths[i]) CM_TRY(cm_export_folder_check(paths[i], request->overwrite));
     CM_TRY(write_folder(model, request, request->hub, fill_hub));

@@ -165,6 +165,7 @@ cm_status cm_function_open(cm_function *f, const cm_network *network, const cm_f
     const recording r = {f, network, cm_network_get_config(network), options, rows};
     CM_TRY(cm_tape_create(false, CM_F32, &f->tape));
     functions[kind].record(&r);
+    cm_tape_use_int8(f->tape);
     return cm_tape_finish(f->tape);
 }
 

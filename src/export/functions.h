@@ -61,7 +61,8 @@ typedef struct cm_function {
 
 bool cm_function_exists(const cm_network *network, cm_function_kind kind);
 
-/* Records it for `rows` rows. Errors: those of the tape. Close it also after one. */
+/* Records it for `rows` rows, layers in 8 bits where the network has them. Errors: those of the tape. Close it also
+ * after one. */
 cm_status cm_function_open(cm_function *f, const cm_network *network, const cm_function_options *options,
                            cm_function_kind kind, int rows) CM_MUST_USE;
 void cm_function_close(cm_function *f);

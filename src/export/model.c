@@ -27,7 +27,7 @@ static bool has_array(const cm_export_model *m, const char *name) {
 }
 
 static void add_array(cm_export_model *m, const cm_onnx_info *info) {
-    if (info->kind != CM_ONNX_ARRAY || has_array(m, info->name)) return;
+    if (info->kind != CM_ONNX_ARRAY || info->type != CM_ONNX_FLOAT || has_array(m, info->name)) return;
     cm_array *array = &m->arrays[m->count++];
     *array = (cm_array){.name = info->name, .ndim = info->ndim, .data = info->floats};
     for (int d = 0; d < info->ndim; d++) array->dim[d] = info->dim[d];

@@ -24,7 +24,7 @@ typedef struct cm_export_model {
     cm_export_origin origin;
     cm_onnx_graph *graph[CM_FUNCTION_COUNT]; /* of the functions that it has, in their order; owned */
     int graphs;
-    cm_array *arrays; /* [count] of all graphs together; owned, their numbers are the graphs' */
+    cm_array *arrays; /* [count] in float32 of all graphs together; owned, their numbers are the graphs' */
     int count;
     char hash[CM_HASH_HEX]; /* of the parameters, as `cumind inspect` has it */
     cm_json_doc *facts;     /* config.json; owned */

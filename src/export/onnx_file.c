@@ -47,7 +47,7 @@ enum { ATTRIBUTE_IS_FLOAT = 1, ATTRIBUTE_IS_INT = 2, ATTRIBUTE_IS_INTS = 7 };
 enum { IR_VERSION = 8 }; /* the first that has opset 17 */
 static const uint64_t most_bytes = (uint64_t)1 << 31;
 
-static const int64_t elements[] = {[CM_ONNX_FLOAT] = 1, [CM_ONNX_UINT8] = 2, [CM_ONNX_INT64] = 7};
+static const int64_t elements[] = {[CM_ONNX_FLOAT] = 1, [CM_ONNX_UINT8] = 2, [CM_ONNX_INT8] = 3, [CM_ONNX_INT64] = 7};
 
 static void put_array(cm_proto *out, const cm_onnx_info *info) {
     const size_t begun = cm_proto_begin(out, GRAPH_ARRAY);
@@ -55,6 +55,7 @@ static void put_array(cm_proto *out, const cm_onnx_info *info) {
     cm_proto_put_int(out, TENSOR_TYPE, elements[info->type]);
     cm_proto_put_text(out, TENSOR_NAME, info->name);
     if (info->floats) cm_proto_put_bytes(out, TENSOR_RAW, info->floats, info->count * sizeof *info->floats);
+    if (info->bytes) cm_proto_put_bytes(out, TENSOR_RAW, info->bytes, info->count);
     if (info->ints) cm_proto_put_bytes(out, TENSOR_RAW, info->ints, info->count * sizeof *info->ints);
     cm_proto_end(out, begun);
 }
@@ -145,8 +146,10 @@ static cm_status put_fact(cm_proto *out, const cm_json *fact) {
 
 static cm_status check_size(const cm_onnx_graph *graph) {
     uint64_t bytes = 0;
-    for (int i = 0; i < graph->values; i++)
-        if (graph->value[i].floats) bytes += graph->value[i].count * sizeof(float);
+    for (int i = 0; i < graph->values; i++) {
+        const cm_onnx_info *info = &graph->value[i];
+        if (info->floats || info->bytes) bytes += info->count * (info->floats ? sizeof(float) : 1);
+    }
     if (bytes < most_bytes) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: its weights take %.1f GB, and an ONNX file has at most 2: use --torch",
                    graph->name, (double)bytes / 1e9);

@@ -19,6 +19,7 @@ void cm_onnx_graph_destroy(cm_onnx_graph *graph) {
     for (int i = 0; i < graph->values; i++) {
         free(graph->value[i].floats);
         free(graph->value[i].ints);
+        free(graph->value[i].bytes);
     }
     free(graph->value);
     free(graph->node);
@@ -111,6 +112,29 @@ cm_onnx_value cm_onnx_array(cm_onnx_graph *graph, const cm_onnx_port *port, cons
     if (!floats) return CM_NO_VALUE;
     memcpy(floats, data, graph->value[value].count * sizeof *floats);
     graph->value[value].is_trained = is_trained;
+    return value;
+}
+
+cm_onnx_value cm_onnx_int8(cm_onnx_graph *graph, const cm_onnx_port *port, const int8_t *data) {
+    const cm_onnx_value known = find_array(graph, port->name);
+    if (known != CM_NO_VALUE) return known;
+    const cm_onnx_value value = add_value(graph, CM_ONNX_ARRAY, port);
+    if (value == CM_NO_VALUE) return CM_NO_VALUE;
+    cm_onnx_info *info = &graph->value[value];
+    info->bytes = malloc(info->count + 1);
+    if (!info->bytes) fail_memory(graph);
+    if (info->bytes) memcpy(info->bytes, data, info->count);
+    return info->bytes ? value : CM_NO_VALUE;
+}
+
+cm_onnx_value cm_onnx_zero_points(cm_onnx_graph *graph, int64_t n) {
+    char name[CM_ONNX_NAME];
+    snprintf(name, sizeof name, "constants.zero_points_%lld", (long long)n);
+    const cm_onnx_port port = {name, CM_ONNX_INT8, n > 0, {n}};
+    int8_t *zeros = calloc((size_t)n + 1, 1);
+    if (!zeros) fail_memory(graph);
+    const cm_onnx_value value = zeros ? cm_onnx_int8(graph, &port, zeros) : CM_NO_VALUE;
+    free(zeros);
     return value;
 }
 

@@ -16,7 +16,7 @@ typedef int cm_onnx_value;
 enum { CM_NO_VALUE = -1, CM_ONNX_NAME = 96, CM_ONNX_DIMS = 5, CM_ONNX_INPUTS = 6, CM_ONNX_ATTRIBUTES = 4 };
 enum { CM_ONNX_BATCH = -1, CM_ONNX_OPSET = 17, CM_ONNX_PORTS = 6 };
 
-typedef enum cm_onnx_type { CM_ONNX_FLOAT, CM_ONNX_INT64, CM_ONNX_UINT8 } cm_onnx_type;
+typedef enum cm_onnx_type { CM_ONNX_FLOAT, CM_ONNX_INT64, CM_ONNX_UINT8, CM_ONNX_INT8 } cm_onnx_type;
 
 typedef enum cm_onnx_kind {
     CM_ONNX_INPUT,   /* of the graph */
@@ -33,6 +33,7 @@ typedef struct cm_onnx_info {
     int64_t dim[CM_ONNX_DIMS];
     float *floats; /* of an array, and of constants of that type; owned */
     int64_t *ints; /* of other constants; owned */
+    int8_t *bytes; /* of arrays of CM_ONNX_INT8; owned */
     size_t count;
     bool is_trained; /* an array that the optimizer changes */
 } cm_onnx_info;
@@ -85,6 +86,10 @@ void cm_onnx_output(cm_onnx_graph *graph, cm_onnx_value value, const cm_onnx_por
 
 /* The array of that name, which is copied from data[product of dim] when it is new. */
 cm_onnx_value cm_onnx_array(cm_onnx_graph *graph, const cm_onnx_port *port, const float *data, bool is_trained);
+/* The same of 8 bits, which is not trained. */
+cm_onnx_value cm_onnx_int8(cm_onnx_graph *graph, const cm_onnx_port *port, const int8_t *data);
+/* n zeros of 8 bits, of a quantised array's rows; of n = 0 a scalar. */
+cm_onnx_value cm_onnx_zero_points(cm_onnx_graph *graph, int64_t n);
 /* An array of one value, "zeros" and "ones" with their number in their name. */
 cm_onnx_value cm_onnx_filled(cm_onnx_graph *graph, int n, float value);
 cm_onnx_value cm_onnx_scalar(cm_onnx_graph *graph, float value);

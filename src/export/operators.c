@@ -95,7 +95,7 @@ static cm_onnx_value linear(cm_translation *t, cm_onnx_value x, cm_onnx_value we
 }
 
 static void write_dense(cm_translation *t, const cm_tape_call *call) {
-    cm_onnx_value x = ROWS(t, call, dense, x);
+    cm_onnx_value x = cm_translate_int8_input(t, call->attr, ROWS(t, call, dense, x));
     if (VAR(call, dense, action) != CM_NO_VAR) x = CONCAT(t, x, encode(t, call->attr, READ(t, call, dense, action)));
     const cm_onnx_value y = linear(t, x, READ(t, call, dense, weight), READ(t, call, dense, bias));
     cm_translate_write(t, VAR(call, dense, y), activate(t, call->attr->activation, y));
@@ -104,7 +104,8 @@ static void write_dense(cm_translation *t, const cm_tape_call *call) {
 static void write_conv2d(cm_translation *t, const cm_tape_call *call) {
     const cm_onnx_value bias = READ(t, call, conv2d, bias);
     const int64_t k = cm_tape_shape(t->tape, VAR(call, conv2d, weight))->dim[1], s = call->attr->stride, p = k / 2;
-    const cm_onnx_value in[3] = {READ(t, call, conv2d, x), READ(t, call, conv2d, weight), bias};
+    const cm_onnx_value x = cm_translate_int8_input(t, call->attr, READ(t, call, conv2d, x));
+    const cm_onnx_value in[3] = {x, READ(t, call, conv2d, weight), bias};
     const cm_onnx_value y = cm_onnx_add(t->graph, "Conv", in, bias == CM_NO_VALUE ? 2 : 3);
     cm_onnx_set_ints(t->graph, "kernel_shape", (const int64_t[]){k, k}, 2);
     cm_onnx_set_ints(t->graph, "strides", (const int64_t[]){s, s}, 2);

@@ -56,6 +56,12 @@ void cm_channels_last(float *to, const float *from, const int dim[4]) {
 
 /* ---- arrays ---- */
 
+/* In 8 bits if its layer is, or would be if it were not merged with one in float32. */
+static cm_onnx_value add_array(cm_translation *t, const cm_param *param, const cm_onnx_port *port, const float *data) {
+    if (param->range > 0.0f) return cm_translate_int8_weight(t, port, data);
+    return cm_onnx_array(t->graph, port, data, !param->state);
+}
+
 static cm_onnx_value add_planes(cm_translation *t, const cm_param *param, const float *data) {
     float *copy = NULL;
     if (cm_alloc(&copy, param->count, sizeof *copy, "the weights of a convolution") != CM_OK) {
@@ -65,7 +71,7 @@ static cm_onnx_value add_planes(cm_translation *t, const cm_param *param, const 
     cm_channels_first(copy, data, param->dim);
     const cm_onnx_port port = {
         param->name, CM_ONNX_FLOAT, 4, {param->dim[0], param->dim[3], param->dim[1], param->dim[2]}};
-    const cm_onnx_value value = cm_onnx_array(t->graph, &port, copy, !param->state);
+    const cm_onnx_value value = add_array(t, param, &port, copy);
     free(copy);
     return value;
 }
@@ -75,7 +81,7 @@ static cm_onnx_value add_param(cm_translation *t, const cm_param *param) {
     cm_onnx_port port = {param->name, CM_ONNX_FLOAT, param->ndim, {0}};
     if (param->ndim == 4) return add_planes(t, param, data);
     for (int d = 0; d < param->ndim; d++) port.dim[d] = param->dim[d];
-    return cm_onnx_array(t->graph, &port, data, !param->state);
+    return add_array(t, param, &port, data);
 }
 
 /* The parameters that a variable covers: one, or several neighbours after each other. */

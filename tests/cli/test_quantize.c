@@ -1,5 +1,7 @@
 /* `cumind quantize`: runs of 8 bits play as their originals do, are smaller, and are refused where they do not belong.
  */
+#include <sys/stat.h>
+
 #include "cli/runs.h"
 
 #define PLANES                                                                                                         \
@@ -39,6 +41,26 @@ START_TEST(a_quantised_run_is_evaluated_and_much_smaller) {
     ck_assert_double_ge(number_in("mean"), 8.0);
     expect_ok("inspect --run again");
     expect_ok("runs .");
+}
+END_TEST
+
+static double onnx_bytes(const char *folder) {
+    char path[640];
+    struct stat file;
+    snprintf(path, sizeof path, "%s/%s/policy.onnx", cm_test_folder, folder);
+    ck_assert_int_eq(stat(path, &file), 0);
+    return (double)file.st_size;
+}
+
+START_TEST(a_quantised_run_is_exported_in_8_bits_and_to_onnx_alone) {
+    expect_ok("quantize --run a --to exported --positions 64 --tolerance 1");
+    expect_ok("export --run a --onnx of_floats --policy");
+    expect_ok("export --run exported --onnx of_bits --policy");
+    ck_assert_double_lt(onnx_bytes("of_bits"), 0.6 * onnx_bytes("of_floats"));
+    expect_exit("export --run exported --torch t --onnx t2", 2, "--torch: the weights of this run are of 8 bits");
+    expect_exit("export --run exported --hub t", 2, "--hub: the weights of this run are of 8 bits");
+    run("export --run exported --onnx t");
+    ck_assert_int_eq(result.status, 0); /* nothing was left of the others */
 }
 END_TEST
 
@@ -104,6 +126,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, make_runs, cm_test_folder_remove);
     tcase_add_test(tests, a_quantised_run_is_evaluated_and_much_smaller);
+    tcase_add_test(tests, a_quantised_run_is_exported_in_8_bits_and_to_onnx_alone);
     tcase_add_test(tests, a_policy_of_angles_is_quantised);
     tcase_add_test(tests, what_is_sensitive_stays_in_floats);
     tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);

@@ -100,6 +100,38 @@ START_TEST(functions_are_the_passes_of_a_search) {
 }
 END_TEST
 
+static double sum_of_states(void) {
+    const float *state = given("recurrent_inference", "next_state");
+    double sum = 0.0;
+    for (int i = 0; i < ROWS * cm_network_state_size(exported.network); i++) sum += (double)state[i];
+    return sum;
+}
+
+/* Of a network. */
+START_TEST(functions_in_8_bits_are_the_passes_of_a_search_in_8_bits) {
+    float ranges[256];
+    open_bench(_i, true);
+    cm_network *network = bench.network.network;
+    const cm_param_table *table = cm_network_parameters(network);
+    ck_assert_int_lt(table->count, 256);
+    for (int i = 0; i < table->count; i++) ranges[i] = table->param[i].ndim >= 2 ? 1.5f : 0.0f;
+    ck_assert_int_eq(cm_export_examples_make(&examples, &exported, ROWS), CM_OK);
+    const double before = sum_of_states();
+    cm_export_examples_free(&examples);
+    cm_network_set_ranges(network, ranges);
+    ck_assert_int_eq(cm_export_examples_make(&examples, &exported, ROWS), CM_OK);
+    ck_assert_double_ne(sum_of_states(), before);
+    cm_inference *inference = infer_bench_make(&bench, true, ROWS, CM_F32);
+    const cm_inference_arrays *a = cm_inference_get(inference);
+    check_root(inference, a);
+    if (a->after_codes) check_afterstate(inference, a);
+    check_step(inference, a, a->after_codes ? ROWS : 0);
+    cm_inference_destroy(inference);
+    cm_export_examples_free(&examples);
+    close_bench();
+}
+END_TEST
+
 /* In a network whose state is zeros at a horizon, and whose rewards are differences. */
 START_TEST(a_memory_ends_at_the_horizon_and_a_reward_is_what_the_prefix_has_grown_by) {
     open_bench(INFER_PREFIX, true);
@@ -208,6 +240,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, functions_are_the_passes_of_a_search, 0, INFER_ALL);
+    tcase_add_loop_test(tests, functions_in_8_bits_are_the_passes_of_a_search_in_8_bits, 0, INFER_ALL);
     tcase_add_test(tests, a_memory_ends_at_the_horizon_and_a_reward_is_what_the_prefix_has_grown_by);
     tcase_add_test(tests, probabilities_of_a_policy_sum_to_1_and_are_the_softmax_of_its_logits);
     tcase_add_loop_test(tests, every_function_has_a_graph_and_is_python, 0, INFER_ALL);
