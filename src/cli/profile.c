@@ -13,7 +13,6 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "env/python.h"
-#include "env/trust.h"
 
 #define BASE_SECONDS 4.0 /* of the training whose stages are shown */
 
@@ -95,7 +94,6 @@ static cm_status show(const cm_profile *p, const cm_arguments *arguments) {
 static cm_status configure(cm_arguments *arguments, cm_configuration *configuration, cm_config **config) {
     const char *run = cm_argument(arguments, "--run");
     if (!run) return cm_cli_configuration(arguments, configuration, config);
-    cm_env_trust(CM_ENV_TRUST_KNOWN);
     return cm_cli_run_configuration(arguments, run, configuration, config);
 }
 

@@ -49,6 +49,8 @@ static const char *const lines[] = {
     "inspect --config R/config.json",
     "export --run R --hub exported --overwrite",
     "quantize --run R --to new --positions 8",
+    "profile --run R --seconds 1 --no-advice",
+    "profile --config R/config.json --seconds 1 --no-advice",
     "config --config R/config.json",
     "config --config R/config.json --explain env_name",
     "config --config R/config.json --write new.json",
@@ -265,6 +267,7 @@ START_TEST(no_command_opens_what_a_configuration_here_names) {
                                        "plot",
                                        "eval",
                                        "play --quiet",
+                                       "profile --seconds 1 --no-advice",
                                        "search --positions p",
                                        "benchmark env --seconds 0.01",
                                        "benchmark --seconds 0.01 inference --network configured"};
