@@ -39,7 +39,11 @@ typedef struct cm_file_writer cm_file_writer;
 cm_status cm_file_begin(const char *path, cm_file_writer **out) CM_MUST_USE;
 cm_status cm_file_append(cm_file_writer *writer, const void *data, size_t size) CM_MUST_USE;
 cm_status cm_file_commit(cm_file_writer *writer) CM_MUST_USE;
-void cm_file_abandon(cm_file_writer *writer); /* NULL is allowed */
+/* Commits without fsync, which may take seconds: the file has its name, and until *file, which the caller closes, has
+ * been given to cm_file_sync, and then its folder been synced, a power cut may empty it. -1 after an error. */
+cm_status cm_file_commit_unsynced(cm_file_writer *writer, int *file) CM_MUST_USE;
+cm_status cm_file_sync(int file, const char *path) CM_MUST_USE; /* fsync; `path` is for messages */
+void cm_file_abandon(cm_file_writer *writer);                   /* NULL is allowed */
 
 bool cm_file_exists(const char *path);
 bool cm_file_is_named(const char *path);   /* exists, or is a link that leads nowhere */

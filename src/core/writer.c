@@ -133,14 +133,18 @@ static cm_status sync_folder(const cm_file_writer *writer) {
     return cm_file_fail(writer->path, "sync the folder of");
 }
 
+static cm_status give_name(const cm_file_writer *writer) {
+    if (renameat(writer->folder, writer->temporary, writer->folder, writer->name) == 0) return CM_OK;
+    return cm_file_fail(writer->path, "replace");
+}
+
 /* The file under its name. Without `is_durable` the system writes it to its disk when it likes. */
 static cm_status publish(cm_file_writer *writer, bool is_durable) {
     cm_status status = flush(writer);
     if (status == CM_OK && is_durable && sync_file(writer->file) != 0) status = cm_file_fail(writer->path, "sync");
     if (close(writer->file) != 0 && errno != EINTR && status == CM_OK) status = cm_file_fail(writer->path, "close");
     writer->file = -1;
-    if (status == CM_OK && renameat(writer->folder, writer->temporary, writer->folder, writer->name) != 0)
-        status = cm_file_fail(writer->path, "replace");
+    if (status == CM_OK) status = give_name(writer);
     if (status != CM_OK) {
         cm_file_abandon(writer);
         return status;
@@ -151,6 +155,22 @@ static cm_status publish(cm_file_writer *writer, bool is_durable) {
 }
 
 cm_status cm_file_commit(cm_file_writer *writer) { return publish(writer, true); }
+
+cm_status cm_file_commit_unsynced(cm_file_writer *writer, int *file) {
+    *file = -1;
+    cm_status status = flush(writer);
+    if (status == CM_OK) status = give_name(writer);
+    if (status != CM_OK) {
+        cm_file_abandon(writer);
+        return status;
+    }
+    *file = writer->file;
+    writer->file = -1;
+    drop(writer);
+    return CM_OK;
+}
+
+cm_status cm_file_sync(int file, const char *path) { return sync_file(file) == 0 ? CM_OK : cm_file_fail(path, "sync"); }
 
 void cm_file_abandon(cm_file_writer *writer) {
     if (!writer) return;

@@ -364,3 +364,40 @@ cm_status cm_frame_unpack(const cm_source *source, const char *magic, const char
         .at = space->data, .ready = space->size, .left = space->size, .observation_type = frame->observation_type};
     return status;
 }
+
+/* ---- from one to another ------------------------------------------------------------------------------------------
+ */
+
+typedef struct repacking {
+    const cm_source *source;
+    const char *magic, *what;
+} repacking;
+
+static cm_status pass_on(cm_cursor *in, cm_packer *out) {
+    unsigned char some[BLOCK];
+    while (in->left > 0) {
+        const size_t size = in->left < BLOCK ? (size_t)in->left : BLOCK;
+        CM_TRY(cm_cursor_get(in, some, 1, size));
+        CM_TRY(cm_packer_put(out, some, 1, size));
+    }
+    return CM_OK;
+}
+
+static cm_status put_payload(const void *context, cm_packer *out) {
+    const repacking *r = context;
+    cm_frame frame;
+    cm_cursor in;
+    CM_TRY(cm_frame_open(r->source, r->magic, r->what, &frame, &in));
+    cm_status status = pass_on(&in, out);
+    if (status == CM_OK) status = cm_frame_end(&in, r->what);
+    cm_cursor_close(&in);
+    return status;
+}
+
+cm_status cm_frame_repack(const cm_source *source, const char *magic, const char *what, int compression,
+                          const cm_sink *sink) {
+    const repacking r = {source, magic, what};
+    cm_frame frame;
+    CM_TRY(cm_frame_look(source, magic, what, &frame));
+    return cm_frame_write(&frame, compression, put_payload, &r, sink);
+}

@@ -73,6 +73,11 @@ typedef cm_status cm_frame_put(const void *context, cm_packer *packer);
 cm_status cm_frame_write(const cm_frame *frame, int compression, cm_frame_put *put, const void *context,
                          const cm_sink *sink) CM_MUST_USE;
 
+/* The frame of a source, of the given magic, goes to the sink with another compression. Errors: as cm_frame_write and
+ * cm_frame_open. */
+cm_status cm_frame_repack(const cm_source *source, const char *magic, const char *what, int compression,
+                          const cm_sink *sink) CM_MUST_USE;
+
 /* ---- reading ---- */
 
 typedef struct cm_unpacker cm_unpacker;

@@ -49,6 +49,10 @@ cm_status cm_replay_segments_write(const cm_replay *replay, uint64_t first, uint
     return cm_frame_write(&frame, compression, put_segments, &all, sink);
 }
 
+cm_status cm_replay_segments_pack(const cm_source *file, const cm_sink *sink) {
+    return cm_frame_repack(file, magic, what, CM_SEGMENT_ZSTD, sink);
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 

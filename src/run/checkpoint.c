@@ -9,35 +9,23 @@
 
 #include "core/arena.h"
 #include "core/log.h"
-#include "core/memory.h"
 #include "run/checkpoint_io.h"
 #include "run/ranks.h"
 
-enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024, NAME = 64 };
+enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, NAME = CM_CHECKPOINT_NAME };
 
-static const char folder_name[] = "checkpoints", writing[] = ".writing-", removed[] = ".removed-";
-
-struct cm_checkpoint_store {
-    cm_dir run; /* the run's folder; closed if it was not there */
-    int keep;
-    cm_comm *comm; /* borrowed, or `single` */
-    cm_comm single;
-    int64_t previous;     /* last one saved or loaded here; -1: none */
-    cm_manifest manifest; /* its files, owned; after saving, on ranks after the first: those that the rank wrote */
-};
+static const char folder_name[] = CM_CHECKPOINT_FOLDER, writing[] = CM_CHECKPOINT_STAGING, removed[] = ".removed-";
 
 /* What is not done for an error that changes nothing of what is saved. */
-static void warn(void) { cm_log(CM_WARNING, "%s", cm_error_message()); }
+void cm_checkpoint_warn(void) { cm_log(CM_WARNING, "%s", cm_error_message()); }
 
-static cm_status fail_at(const char *folder, const char *name, const char *verb) {
+cm_status cm_checkpoint_fail_at(const char *folder, const char *name, const char *verb) {
     char path[PATH_MAX + NAME];
     const int reason = errno;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     errno = reason;
     return cm_file_fail(path, verb);
 }
-
-static bool leads(const cm_checkpoint_store *store) { return store->comm->rank == 0; }
 
 cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, cm_checkpoint_store **out) {
     *out = NULL;
@@ -52,29 +40,24 @@ cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, c
     return CM_OK;
 }
 
-void cm_checkpoint_store_destroy(cm_checkpoint_store *store) {
-    if (!store) return;
-    cm_manifest_reset(&store->manifest);
-    cm_dir_close(&store->run);
-    free(store);
-}
-
 /* ---- folders ---- */
 
-static void name_of(int64_t update, char out[NAME]) { snprintf(out, NAME, "%0*lld", NUMBER_DIGITS, (long long)update); }
+void cm_checkpoint_name(int64_t update, char out[NAME]) {
+    snprintf(out, NAME, "%0*lld", NUMBER_DIGITS, (long long)update);
+}
 
 /* Opens checkpoints/, which may have been made since the last time. */
-static cm_status enter_folder(const cm_checkpoint_store *store, cm_dir *out) {
+cm_status cm_checkpoint_enter_folder(const cm_checkpoint_store *store, cm_dir *out) {
     return cm_dir_enter(out, &store->run, folder_name);
 }
 
 /* Opens the checkpoint `update`. */
-static cm_status enter(const cm_checkpoint_store *store, int64_t update, cm_dir *out) {
+cm_status cm_checkpoint_enter_number(const cm_checkpoint_store *store, int64_t update, cm_dir *out) {
     cm_dir folder;
     char name[NAME];
     out->file = -1;
-    CM_TRY(enter_folder(store, &folder));
-    name_of(update, name);
+    CM_TRY(cm_checkpoint_enter_folder(store, &folder));
+    cm_checkpoint_name(update, name);
     cm_status status = cm_dir_enter(out, &folder, name);
     cm_dir_close(&folder);
     return status;
@@ -117,7 +100,7 @@ static cm_status note_number(void *context, const char *name) {
 int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity) {
     cm_dir folder;
     number_list list = {&folder, out, 0, capacity};
-    if (enter_folder(store, &folder) != CM_OK) return 0;
+    if (cm_checkpoint_enter_folder(store, &folder) != CM_OK) return 0;
     if (cm_dir_each(&folder, note_number, &list) != CM_OK) cm_log(CM_DEBUG, "%s", cm_error_message());
     cm_dir_close(&folder);
     qsort(out, (size_t)list.count, sizeof *out, ascending);
@@ -127,8 +110,8 @@ int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capac
 static bool exists(const cm_checkpoint_store *store, int64_t update) {
     cm_dir folder;
     char name[NAME];
-    if (enter_folder(store, &folder) != CM_OK) return false;
-    name_of(update, name);
+    if (cm_checkpoint_enter_folder(store, &folder) != CM_OK) return false;
+    cm_checkpoint_name(update, name);
     const bool is_there = cm_dir_look(&folder, name) == CM_DIR_FOLDER;
     cm_dir_close(&folder);
     return is_there;
@@ -164,7 +147,7 @@ static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
     cm_dir folder;
     const int n = cm_checkpoint_list(store, numbers, 64);
     if (n == 0 && cm_dir_look(&store->run, folder_name) != CM_DIR_NONE) {
-        CM_TRY(enter_folder(store, &folder)); /* says why it cannot be read */
+        CM_TRY(cm_checkpoint_enter_folder(store, &folder)); /* says why it cannot be read */
         cm_dir_close(&folder);
     }
     if (n == 0) return cm_fail(CM_ERR_STATE, "%s/%s: holds no checkpoint yet", run, folder_name);
@@ -179,7 +162,7 @@ static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
 cm_status cm_checkpoint_enter(const cm_checkpoint_store *store, int64_t which, cm_dir *out) {
     const int64_t number = cm_checkpoint_find(store, which);
     out->file = -1;
-    return number < 0 ? no_such(store, which) : enter(store, number, out);
+    return number < 0 ? no_such(store, which) : cm_checkpoint_enter_number(store, number, out);
 }
 
 static cm_status fail_update(const cm_dir *folder, int64_t update) {
@@ -201,7 +184,7 @@ static cm_status verify(const cm_dir *folder, int64_t update, bool (*may_lack)(c
 cm_status cm_checkpoint_verify(const cm_checkpoint_store *store, int64_t update, bool (*may_lack)(const char *name)) {
     cm_dir folder;
     cm_manifest manifest = {0};
-    CM_TRY(enter(store, update, &folder));
+    CM_TRY(cm_checkpoint_enter_number(store, update, &folder));
     cm_status status = verify(&folder, update, may_lack, &manifest);
     cm_manifest_reset(&manifest);
     cm_dir_close(&folder);
@@ -226,7 +209,7 @@ static cm_status point(cm_checkpoint_store *store, const char *name, int64_t upd
     snprintf(staged, sizeof staged, "%s.tmp-%ld", name, (long)getpid());
     unlinkat(at, staged, 0);
     if (symlinkat(target, at, staged) != 0 || renameat(at, staged, at, name) != 0) {
-        cm_status status = fail_at(store->run.path, name, "make it a link to the checkpoint");
+        cm_status status = cm_checkpoint_fail_at(store->run.path, name, "make it a link to the checkpoint");
         unlinkat(at, staged, 0);
         return status;
     }
@@ -246,241 +229,42 @@ static bool is_leftover(const char *name) {
 
 static cm_status remove_leftover(void *context, const char *name) {
     const cm_dir *folder = context;
-    if (is_leftover(name) && cm_dir_remove(folder, name) != CM_OK) warn();
+    if (is_leftover(name) && cm_dir_remove(folder, name) != CM_OK) cm_checkpoint_warn();
     return CM_OK;
 }
 
 cm_status cm_checkpoint_clean(cm_checkpoint_store *store) {
     cm_dir folder;
     if (cm_dir_look(&store->run, folder_name) == CM_DIR_NONE) return CM_OK;
-    CM_TRY(enter_folder(store, &folder));
+    CM_TRY(cm_checkpoint_enter_folder(store, &folder));
     cm_status status = cm_dir_each(&folder, remove_leftover, &folder);
     cm_dir_close(&folder);
     return status;
 }
 
 /* Removes a checkpoint so that a kill on the way leaves no half of it under its name. */
-static cm_status discard(const cm_dir *folder, int64_t update) {
+cm_status cm_checkpoint_discard(const cm_dir *folder, int64_t update) {
     char name[NAME], hidden[NAME];
-    name_of(update, name);
+    cm_checkpoint_name(update, name);
     snprintf(hidden, sizeof hidden, "%s%lld", removed, (long long)update);
     CM_TRY(cm_dir_remove(folder, hidden));
-    if (renameat(folder->file, name, folder->file, hidden) != 0) return fail_at(folder->path, name, "remove");
+    if (renameat(folder->file, name, folder->file, hidden) != 0)
+        return cm_checkpoint_fail_at(folder->path, name, "remove");
     return cm_dir_remove(folder, hidden);
 }
 
 /* Of the checkpoints up to `latest` the `keep` newest stay, and the best. */
-static cm_status discard_old(cm_checkpoint_store *store, const cm_dir *folder, int64_t latest) {
+cm_status cm_checkpoint_discard_old(cm_checkpoint_store *store, const cm_dir *folder, int64_t latest) {
     int64_t *numbers = NULL, best = cm_checkpoint_find(store, CM_CHECKPOINT_BEST);
     CM_TRY(cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints"));
     int kept = 0;
     for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0; i--) {
         if (numbers[i] > latest) continue;
         if (kept++ < store->keep || numbers[i] == best) continue;
-        if (discard(folder, numbers[i]) != CM_OK) warn();
+        if (cm_checkpoint_discard(folder, numbers[i]) != CM_OK) cm_checkpoint_warn();
     }
     free(numbers);
     return CM_OK;
-}
-
-/* ---- saving ---- */
-
-uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
-    uint64_t total = MANIFEST_BYTES;
-    for (int i = 0; i < count; i++) total += parts[i].bytes ? parts[i].bytes(parts[i].context) : 0;
-    return total;
-}
-
-uint64_t cm_checkpoint_copy_bytes(const cm_checkpoint_store *store, const char *name) {
-    cm_dir previous;
-    cm_dir_file file = {.bytes = 0};
-    if (store->previous < 0 || enter(store, store->previous, &previous) != CM_OK) return 0;
-    const bool is_there = cm_dir_measure(&previous, name, &file) == CM_OK;
-    cm_dir_close(&previous);
-    return is_there && cm_checkpoint_is_shared(&file) ? file.bytes : 0;
-}
-
-static cm_status compare_space(const cm_checkpoint_store *store, uint64_t need) {
-    uint64_t space = 0;
-    char wanted[16], there[16];
-    CM_TRY(cm_disk_free(store->run.path, &space));
-    if (space >= need) return CM_OK;
-    cm_format_bytes((double)need, wanted);
-    cm_format_bytes((double)space, there);
-    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs about %s, the disk has %s free: make space", store->run.path,
-                   wanted, there);
-}
-
-cm_status cm_checkpoint_check_space(const cm_checkpoint_store *store, const cm_checkpoint_part *parts, int count) {
-    double need = (double)cm_checkpoint_bytes(parts, count);
-    CM_TRY(store->comm->all_reduce_double(store->comm, &need, 1));
-    return cm_ranks_agree(store->comm, leads(store) ? compare_space(store, (uint64_t)need) : CM_OK);
-}
-
-/* After an error: nothing stays open, and the message names this rank if there are others. */
-static cm_status fail_writing(const cm_checkpoint_store *store, cm_checkpoint_writer *writer, cm_status status) {
-    char message[1024];
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    cm_file_abandon(writer->file);
-    writer->file = NULL;
-    if (store->comm->size == 1) return cm_fail(status, "%s", message);
-    return cm_fail(status, "rank %d: %s", store->comm->rank, message);
-}
-
-static cm_status write_parts(const cm_checkpoint_store *store, cm_checkpoint_writer *writer,
-                             const cm_checkpoint_part *parts, int count) {
-    for (int i = 0; i < count; i++) {
-        cm_status status = parts[i].save(parts[i].context, writer);
-        if (status != CM_OK) return fail_writing(store, writer, cm_fail_in(status, "saving %s", parts[i].name));
-    }
-    return CM_OK;
-}
-
-/* all[size, most] <- the rows of every rank's manifest, counts[size] of them. */
-static cm_status exchange_rows(cm_comm *comm, const cm_manifest *manifest, const int *counts, cm_manifest *merged) {
-    int most = 0;
-    cm_manifest_file *all = NULL, *mine;
-    for (int r = 0; r < comm->size; r++) most = counts[r] > most ? counts[r] : most;
-    CM_TRY(cm_alloc(&all, (size_t)(comm->size * most + 1), sizeof *all, "the manifests of the ranks"));
-    mine = all + comm->rank * most;
-    if (manifest->count > 0) memcpy(mine, manifest->file, (size_t)manifest->count * sizeof *mine);
-    cm_status status = comm->all_gather(comm, mine, (size_t)most * sizeof *mine, all);
-    for (int r = 0; r < comm->size; r++) {
-        for (int i = 0; i < counts[r] && status == CM_OK && r != comm->rank; i++) {
-            const cm_manifest_file *row = &all[r * most + i];
-            status = cm_manifest_add(merged, row->name, row->bytes, row->hash);
-        }
-    }
-    free(all);
-    return status;
-}
-
-/* The rows of all ranks, on rank 0. */
-static cm_status gather_rows(cm_comm *comm, cm_manifest *manifest) {
-    int *counts = NULL;
-    cm_manifest others = {0};
-    if (comm->size == 1) return CM_OK;
-    CM_TRY(cm_alloc(&counts, (size_t)comm->size, sizeof *counts, "the manifests of the ranks"));
-    cm_status status = comm->all_gather(comm, &manifest->count, sizeof manifest->count, counts);
-    if (status == CM_OK) status = exchange_rows(comm, manifest, counts, comm->rank == 0 ? manifest : &others);
-    cm_manifest_reset(&others);
-    free(counts);
-    return status;
-}
-
-/* Gives the finished folder its name; one of that name (a run that went back) changes places with it and goes. */
-static cm_status publish(const cm_dir *folder, const char *staged, int64_t update) {
-    char name[NAME];
-    const int at = folder->file;
-    name_of(update, name);
-    bool swapped = renameat2(at, staged, at, name, RENAME_EXCHANGE) == 0;
-    if (!swapped && cm_dir_look(folder, name) == CM_DIR_FOLDER) CM_TRY(discard(folder, update));
-    if (!swapped && renameat(at, staged, at, name) != 0)
-        return fail_at(folder->path, name, "give the checkpoint its name");
-    CM_TRY(cm_dir_sync(folder));
-    if (swapped && cm_dir_remove(folder, staged) != CM_OK) warn();
-    return CM_OK;
-}
-
-/* What rank 0 does when the files of all are there. */
-static cm_status finish(cm_checkpoint_store *store, const cm_checkpoint_writer *writer) {
-    const int64_t update = writer->manifest.update;
-    cm_dir folder;
-    CM_TRY(cm_manifest_write(&writer->manifest, &writer->directory));
-    CM_TRY(cm_dir_sync(&writer->directory));
-    CM_TRY(enter_folder(store, &folder));
-    cm_status status = publish(&folder, writer->staging, update);
-    if (status == CM_OK) status = point(store, "latest", update);
-    if (status == CM_OK) status = discard_old(store, &folder, update);
-    cm_dir_close(&folder);
-    return status;
-}
-
-/* The writer of this rank; the name of the staging folder is that of rank 0's process. */
-static cm_status open_writer(cm_checkpoint_store *store, int64_t update, cm_checkpoint_writer **out) {
-    CM_TRY(cm_alloc(out, 1, sizeof **out, "writing a checkpoint"));
-    cm_checkpoint_writer *writer = *out;
-    writer->directory.file = writer->previous_directory.file = -1;
-    writer->manifest.update = update;
-    if (store->previous >= 0 && enter(store, store->previous, &writer->previous_directory) == CM_OK)
-        writer->previous = &store->manifest;
-    snprintf(writer->staging, sizeof writer->staging, "%s%lld-%ld", writing, (long long)update, (long)getpid());
-    writer->hash = XXH3_createState();
-    return writer->hash ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
-}
-
-/* A run whose folder was removed is not made again. */
-static cm_status make_staging(cm_checkpoint_store *store, const cm_checkpoint_writer *writer) {
-    cm_dir folder;
-    if (store->run.file < 0) CM_TRY(cm_dir_open(&store->run, store->run.path));
-    CM_TRY(cm_dir_make(&store->run, folder_name));
-    CM_TRY(enter_folder(store, &folder));
-    cm_status status = cm_dir_remove(&folder, writer->staging);
-    if (status == CM_OK) status = cm_dir_make(&folder, writer->staging);
-    cm_dir_close(&folder);
-    return status;
-}
-
-/* The staging folder of rank 0, opened by each rank. */
-static cm_status open_staging(const cm_checkpoint_store *store, cm_checkpoint_writer *writer) {
-    cm_dir folder;
-    cm_status status = enter_folder(store, &folder);
-    if (status == CM_OK) status = cm_dir_enter(&writer->directory, &folder, writer->staging);
-    cm_dir_close(&folder);
-    if (status == CM_OK || leads(store)) return status;
-    return cm_fail(CM_ERR_IO,
-                   "%s/%s/%s: rank %d does not see this folder of rank 0: the machines of a run share its disk",
-                   store->run.path, folder_name, writer->staging, store->comm->rank);
-}
-
-static void drop_writer(cm_checkpoint_writer *writer) {
-    if (!writer) return;
-    XXH3_freeState(writer->hash);
-    cm_dir_close(&writer->directory);
-    cm_dir_close(&writer->previous_directory);
-    cm_manifest_reset(&writer->manifest);
-    free(writer);
-}
-
-/* Removes the staging folder of a failed save, if it is still there; the error that is kept stays the save's. */
-static cm_status abandon(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, cm_status status) {
-    char message[1024];
-    cm_dir folder;
-    if (!leads(store)) return status;
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    if (enter_folder(store, &folder) == CM_OK && cm_dir_remove(&folder, writer->staging) != CM_OK) warn();
-    cm_dir_close(&folder);
-    return cm_fail(status, "%s", message);
-}
-
-/* From a staging folder to a checkpoint, or to none. */
-static cm_status write_all(cm_checkpoint_store *store, cm_checkpoint_writer *writer, const cm_checkpoint_part *parts,
-                           int count) {
-    cm_comm *comm = store->comm;
-    CM_TRY(comm->broadcast(comm, writer->staging, sizeof writer->staging, 0));
-    cm_status status = open_staging(store, writer);
-    if (status == CM_OK) status = write_parts(store, writer, parts, count);
-    status = cm_ranks_agree(comm, status);
-    if (status == CM_OK) status = cm_ranks_agree(comm, gather_rows(comm, &writer->manifest));
-    if (status == CM_OK) status = cm_ranks_agree(comm, leads(store) ? finish(store, writer) : CM_OK);
-    return status == CM_OK ? CM_OK : abandon(store, writer, status);
-}
-
-cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count) {
-    cm_comm *comm = store->comm;
-    cm_checkpoint_writer *writer = NULL;
-    cm_status status = open_writer(store, update, &writer);
-    if (status == CM_OK && leads(store)) status = make_staging(store, writer);
-    status = cm_ranks_agree(comm, status);
-    if (status == CM_OK) status = write_all(store, writer, parts, count);
-    if (status == CM_OK) {
-        cm_manifest old = store->manifest;
-        store->manifest = writer->manifest;
-        store->previous = update;
-        writer->manifest = old;
-    }
-    drop_writer(writer);
-    return status;
 }
 
 /* ---- loading ---- */
@@ -504,7 +288,7 @@ static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_st
 
 static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reader *reader,
                                  const cm_checkpoint_part *parts, int count, int64_t update) {
-    CM_TRY(enter(store, update, &reader->directory));
+    CM_TRY(cm_checkpoint_enter_number(store, update, &reader->directory));
     CM_TRY(cm_manifest_read(&reader->manifest, &reader->directory));
     if (reader->manifest.update != update) return fail_update(&reader->directory, reader->manifest.update);
     return load_parts(reader, parts, count);
@@ -512,7 +296,7 @@ static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reade
 
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
                              int64_t *loaded) {
-    int64_t number = leads(store) ? cm_checkpoint_find(store, update) : -1;
+    int64_t number = cm_checkpoint_leads(store) ? cm_checkpoint_find(store, update) : -1;
     CM_TRY(store->comm->broadcast(store->comm, &number, sizeof number, 0));
     if (loaded) *loaded = number;
     if (number < 0) return no_such(store, update);

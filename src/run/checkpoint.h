@@ -51,6 +51,14 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
 cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) CM_MUST_USE;
 cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) CM_MUST_USE;
 
+/* A file that takes long to make: its bytes are staged as they are, by begin_staged, the sink and `end`; then the
+ * thread that finishes the checkpoint calls `pack`, which makes the file of them and of nothing else. Only where
+ * cm_checkpoint_is_staging: a checkpoint is finished by a thread, and few files are staged so far. */
+typedef cm_status cm_checkpoint_pack(const cm_source *staged, const cm_sink *sink);
+bool cm_checkpoint_is_staging(const cm_checkpoint_writer *writer);
+cm_status cm_checkpoint_begin_staged(cm_checkpoint_writer *writer, const char *name, cm_checkpoint_pack *pack,
+                                     cm_sink *sink) CM_MUST_USE;
+
 /* Takes an unchanged file over from the checkpoint before: a hard link, or every second time a copy, whose checksum is
  * compared. *kept is false if that has none of this name, or has it no more as it was written: then it is to be written
  * again. */
@@ -102,6 +110,20 @@ cm_status cm_checkpoint_check_space(const cm_checkpoint_store *store, const cm_c
  * of one of several ranks is that of all and names it. Older checkpoints are never touched. */
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
                              int count) CM_MUST_USE;
+
+/* The same of one rank, and what takes long is left to a thread of the store: copies of old files, fsync of all, the
+ * folder's name, `latest`, removal of what is no longer kept. On return the parts are in a staging folder, so they may
+ * change again. Until cm_checkpoint_wait the checkpoint before is the latest one, and no other call may save, load or
+ * point. Errors: as above, before anything is left to the thread. */
+cm_status cm_checkpoint_begin_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
+                                   int count) CM_MUST_USE;
+/* Whether what was begun is complete, or has failed, so that waiting for it takes no time; false: nothing was begun. */
+bool cm_checkpoint_is_ready(const cm_checkpoint_store *store);
+/* Waits for the checkpoint that was begun, if there is one. Errors: CM_ERR_IO, also where an old file that was to be
+ * copied is damaged; then there is none of that number, and those before it are as they were. */
+cm_status cm_checkpoint_wait(cm_checkpoint_store *store) CM_MUST_USE;
+/* Seconds from the beginning of the last save until it was complete; 0: there was none. After cm_checkpoint_wait. */
+double cm_checkpoint_seconds(const cm_checkpoint_store *store);
 
 /* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, _BEST, _PREFERRED) into the parts, in order. Collective; all
  * ranks read the same checkpoint, and an error of one is that of all. Errors: CM_ERR_STATE if there is none yet,

@@ -34,13 +34,99 @@ static void format_hash(const cm_checkpoint_writer *writer, char hash[CM_HASH_HE
     snprintf(hash, CM_HASH_HEX, "%016llx%016llx", (unsigned long long)digest.high64, (unsigned long long)digest.low64);
 }
 
+/* One more file that is to be synced: space for its descriptor. */
+static cm_status grow_unsynced(cm_checkpoint_writer *writer) {
+    if (writer->unsynced_count < writer->unsynced_capacity) return CM_OK;
+    const int capacity = writer->unsynced_capacity ? 2 * writer->unsynced_capacity : 16;
+    int *more = realloc(writer->unsynced, (size_t)capacity * sizeof *more);
+    if (!more) return cm_fail(CM_ERR_MEMORY, "no memory for %d open files of a checkpoint", capacity);
+    writer->unsynced = more, writer->unsynced_capacity = capacity;
+    return CM_OK;
+}
+
+/* The descriptor stays open until its file is synced, so that an error of the disk on the way is told. */
+static cm_status commit_later(cm_checkpoint_writer *writer, cm_file_writer *file) {
+    const cm_status status = grow_unsynced(writer);
+    if (status != CM_OK) {
+        cm_file_abandon(file);
+        return status;
+    }
+    CM_TRY(cm_file_commit_unsynced(file, &writer->unsynced[writer->unsynced_count]));
+    writer->unsynced_count++;
+    return CM_OK;
+}
+
+static cm_status end_staged(cm_checkpoint_writer *writer);
+
 cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) {
     char hash[CM_HASH_HEX];
+    if (writer->is_staged) return end_staged(writer);
     format_hash(writer, hash);
     cm_file_writer *file = writer->file;
     writer->file = NULL;
-    CM_TRY(cm_file_commit(file));
+    CM_TRY(writer->is_deferred ? commit_later(writer, file) : cm_file_commit(file));
     return cm_manifest_add(&writer->manifest, writer->name, writer->bytes, hash);
+}
+
+/* ---- staged files ---- */
+
+enum { STAGED_NAME = 32 };
+
+/* No name that a part may give. */
+static void name_staged(int index, char out[STAGED_NAME]) { snprintf(out, STAGED_NAME, ".staged-%d", index); }
+
+bool cm_checkpoint_is_staging(const cm_checkpoint_writer *writer) {
+    return writer->is_deferred && writer->staged_count < CM_CHECKPOINT_STAGED;
+}
+
+cm_status cm_checkpoint_begin_staged(cm_checkpoint_writer *writer, const char *name, cm_checkpoint_pack *pack,
+                                     cm_sink *sink) {
+    char staged[STAGED_NAME];
+    if (!cm_checkpoint_is_staging(writer)) return cm_fail(CM_ERR_STATE, "%s: cannot be staged", name);
+    name_staged(writer->staged_count, staged);
+    CM_TRY(cm_checkpoint_begin(writer, staged, sink));
+    cm_checkpoint_staged *s = &writer->staged[writer->staged_count++];
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->pack = pack;
+    writer->is_staged = true;
+    return CM_OK;
+}
+
+/* It is gone again before the checkpoint has its name: so it is not synced. */
+static cm_status end_staged(cm_checkpoint_writer *writer) {
+    cm_file_writer *file = writer->file;
+    int descriptor;
+    writer->file = NULL;
+    writer->is_staged = false;
+    CM_TRY(cm_file_commit_unsynced(file, &descriptor));
+    close(descriptor);
+    return CM_OK;
+}
+
+static cm_status open_staged(const cm_checkpoint_writer *writer, const char *name, cm_source *out) {
+    char path[PATH_MAX];
+    cm_dir_file about;
+    int file;
+    CM_TRY(cm_path_join(path, sizeof path, writer->directory.path, name));
+    CM_TRY(cm_dir_measure(&writer->directory, name, &about));
+    CM_TRY(cm_dir_open_file(&writer->directory, name, O_RDONLY, &file));
+    cm_source_file(out, file, about.bytes, path);
+    return CM_OK;
+}
+
+static cm_status pack_staged(cm_checkpoint_writer *writer, int index) {
+    const cm_checkpoint_staged *s = &writer->staged[index];
+    char staged[STAGED_NAME];
+    cm_source source;
+    cm_sink sink;
+    name_staged(index, staged);
+    CM_TRY(open_staged(writer, staged, &source));
+    cm_status status = cm_checkpoint_begin(writer, s->name, &sink);
+    if (status == CM_OK) status = s->pack(&source, &sink);
+    cm_source_close(&source);
+    if (status != CM_OK) return cm_fail_in(CM_ERR_IO, "%s/%s", writer->directory.path, staged);
+    CM_TRY(cm_checkpoint_end(writer));
+    return cm_dir_unlink(&writer->directory, staged);
 }
 
 cm_status cm_checkpoint_put(cm_checkpoint_writer *writer, const char *name, const void *data, size_t size) {
@@ -100,14 +186,20 @@ static cm_status copy_file(cm_checkpoint_writer *writer, const cm_manifest_file 
 
 bool cm_checkpoint_is_shared(const cm_dir_file *file) { return file->names > 1; }
 
+/* A copy, now or later. */
+static cm_status take_copy(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
+    if (!writer->is_deferred) return copy_file(writer, row);
+    return cm_manifest_add(&writer->owed, row->name, row->bytes, row->hash);
+}
+
 /* A hard link, or a copy. */
 static cm_status link_file(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
     cm_dir_file file;
     CM_TRY(cm_dir_measure(&writer->previous_directory, row->name, &file));
     if (file.bytes != row->bytes) return fail_file(&writer->previous_directory, row->name, "its size has changed");
-    if (cm_checkpoint_is_shared(&file)) return copy_file(writer, row);
+    if (cm_checkpoint_is_shared(&file)) return take_copy(writer, row);
     if (cm_dir_share(&writer->previous_directory, row->name, &writer->directory) != CM_OK)
-        return copy_file(writer, row); /* a file system without hard links */
+        return take_copy(writer, row); /* a file system without hard links */
     return cm_manifest_add(&writer->manifest, row->name, row->bytes, row->hash);
 }
 
@@ -116,6 +208,20 @@ cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, boo
     *kept = row && link_file(writer, row) == CM_OK;
     if (row && !*kept) cm_log(CM_WARNING, "%s; it is written again", cm_error_message());
     return CM_OK;
+}
+
+cm_status cm_checkpoint_make_durable(cm_checkpoint_writer *writer) {
+    writer->is_deferred = false; /* copies are synced as they end */
+    for (int i = 0; i < writer->staged_count; i++) CM_TRY(pack_staged(writer, i));
+    for (int i = 0; i < writer->owed.count; i++) CM_TRY(copy_file(writer, &writer->owed.file[i]));
+    for (int i = 0; i < writer->unsynced_count; i++) CM_TRY(cm_file_sync(writer->unsynced[i], writer->directory.path));
+    cm_checkpoint_close_unsynced(writer);
+    return CM_OK;
+}
+
+void cm_checkpoint_close_unsynced(cm_checkpoint_writer *writer) {
+    for (int i = 0; i < writer->unsynced_count; i++) close(writer->unsynced[i]);
+    writer->unsynced_count = 0;
 }
 
 /* ---- reading ---- */

@@ -271,85 +271,6 @@ static void advise_of_pace(cm_run *run) {
     if (advice[0]) cm_progress_say(run->progress, "pace      %s", advice);
 }
 
-static bool checkpoint_due(const cm_run *run) {
-    const cm_run_options *o = &cm_run_options_of(run)->run;
-    const cm_run_state *s = &run->state;
-    int64_t episodes = run->counts.episodes, updates = cm_trainer_updates(cm_run_trainer(run));
-    return run->best_due ||
-           (o->checkpoint_interval > 0 &&
-            episodes / o->checkpoint_interval > s->saved_episodes / o->checkpoint_interval) ||
-           (o->checkpoint_updates > 0 && updates / o->checkpoint_updates > s->saved_updates / o->checkpoint_updates);
-}
-
-/* Nothing is written next to a folder that was moved or removed meanwhile. */
-static cm_status keep_folder(const cm_run *run) {
-    return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
-}
-
-/* What to do where the disk has refused a checkpoint, unless that is because its folder went while it was written. */
-static cm_status advise(const cm_run *run, cm_status status) {
-    char message[1024];
-    if (status != CM_ERR_IO || run->is_passing) return status;
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    CM_TRY(keep_folder(run));
-    const bool has_one = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST) >= 0;
-    return cm_fail(status, "%s; when that is mended %s with --resume %s%s", message, has_one ? "go on" : "begin again",
-                   run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");
-}
-
-/* A crash loses what came after the last checkpoint. */
-static void say_of_crashes(const cm_run *run) {
-    char advice[PATH_MAX + 128] = "";
-    const int64_t update = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
-    if (update >= 0 && !run->is_passing)
-        snprintf(advice, sizeof advice, "update %lld is saved: go on from it with --resume %s", (long long)update,
-                 run->directory.path);
-    cm_crash_advise(advice);
-}
-
-/* After a line that checkpoints are left out, one tells of the first that is not. */
-static void report_space(cm_run *run) {
-    if (run->is_put_off && cm_run_leads(run))
-        cm_log(CM_INFO, "%s: update %lld found space and is saved", run->directory.path,
-               (long long)run->state.saved_updates);
-    run->is_put_off = false;
-}
-
-static cm_status save(cm_run *run) {
-    const double start = cm_clock_seconds();
-    cm_busy_with("saving", CM_BUSY_AWAITED);
-    CM_TRY(keep_folder(run));
-    run->state.saved_episodes = run->counts.episodes;
-    run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
-    CM_TRY(advise(run, cm_run_save(run)));
-    cm_busy_with("ending", CM_BUSY_ASKED);
-    run->pace.saving = fmax(run->pace.saving, cm_clock_seconds() - start);
-    report_space(run);
-    say_of_crashes(run);
-    return advise(run, cm_run_point_best(run, run->state.saved_updates));
-}
-
-/* What the run would have saved is left out: the best weights are not those that no file has any more. */
-static void put_off(cm_run *run) {
-    run->state.saved_episodes = run->counts.episodes;
-    run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
-    run->state.best_return = run->best_kept;
-    run->best_due = false;
-    run->is_put_off = true;
-    if (cm_run_leads(run))
-        cm_log(CM_WARNING, "%s; this checkpoint is left out, the run goes on, and the next one is tried again",
-               cm_error_message());
-}
-
-/* On the way a disk without space does not end the run; at its end nothing but the write says that there is none. */
-static cm_status save_on_the_way(cm_run *run) {
-    const cm_status status = cm_run_check_space(run);
-    if (status != CM_ERR_IO) return status == CM_OK ? save(run) : status;
-    CM_TRY(keep_folder(run));
-    put_off(run);
-    return CM_OK;
-}
-
 /* Until when what comes next may take: evaluations as long as the run has time; acting and learning leave some for what
  * the run ends with. */
 static void plan_time(cm_run *run, bool evaluates) {
@@ -392,7 +313,9 @@ static cm_status ask_last(cm_run *run, bool *is_due) {
     return run_done(run) ? cm_run_ask_last(run, is_due) : CM_OK;
 }
 
+/* A checkpoint that is being finished comes first: if it fails, its weights are not those to be better than. */
 static cm_status evaluate(cm_run *run) {
+    CM_TRY(cm_run_finish_save(run));
     plan_time(run, true);
     CM_TRY(check_played(run, cm_run_evaluate(run)));
     return ask_time(run);
@@ -425,12 +348,12 @@ static cm_status follow_up(cm_run *run) {
     run->state.is_pending = false;
     bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||
                       isfinite(run->row.eval_return);
-    CM_TRY(keep_folder(run));
+    CM_TRY(cm_run_keep_folder(run));
     if (is_written && cm_run_leads(run)) write_line(run);
     CM_TRY(cm_run_write_histograms(run));
     tell(run);
     advise_of_pace(run);
-    return checkpoint_due(run) ? save_on_the_way(run) : CM_OK;
+    return cm_run_save_due(run);
 }
 
 static cm_status iterate(cm_run *run) {
@@ -442,6 +365,7 @@ static cm_status iterate(cm_run *run) {
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);
     cm_run_warn_of_clipping(run);
+    CM_TRY(cm_run_look_at_save(run));
     CM_TRY(ask_time(run));
     return follow_up(run);
 }
@@ -471,7 +395,7 @@ static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
 /* Saves where the run stands: it can be gone on with. */
 static cm_status stop_here(cm_run *run, cm_run_result *out) {
     CM_TRY(fill_result(run, CM_RUN_STOPPED, out));
-    CM_TRY(save(run));
+    CM_TRY(cm_run_save_now(run));
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;
@@ -481,7 +405,7 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
 static cm_status keep_work(cm_run *run, cm_status status) {
     char message[640]; /* so that the advice has space */
     snprintf(message, sizeof message, "%s", cm_error_message());
-    if (save(run) != CM_OK) {
+    if (cm_run_save_now(run) != CM_OK) {
         char reason[256];
         snprintf(reason, sizeof reason, "%s", cm_error_message());
         return cm_fail(status, "%s; and nothing was saved: %s", message, reason);
@@ -494,9 +418,9 @@ static cm_status keep_work(cm_run *run, cm_status status) {
 static cm_status finish(cm_run *run, cm_run_result *out) {
     plan_time(run, true);
     CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
-    CM_TRY(save(run));
+    CM_TRY(cm_run_save_now(run));
     CM_TRY(check_played(run, cm_run_evaluate_final(run, out)));
-    if (cm_run_leads(run)) CM_TRY(advise(run, cm_run_write_result(run, out)));
+    if (cm_run_leads(run)) CM_TRY(cm_run_advise_of_disk(run, cm_run_write_result(run, out)));
     cm_run_end_records(run);
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
@@ -552,16 +476,27 @@ static cm_status find_result(cm_run *run, cm_run_result *out, bool *found) {
     return cm_ranks_any(run->session->comm, found);
 }
 
+/* After an error, too, what was begun to be saved becomes a checkpoint; the first error is the one that is told. */
+static cm_status end_saving(cm_run *run, cm_status status) {
+    char message[1024];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    const cm_status saved = cm_run_finish_save(run);
+    if (status == CM_OK) return saved;
+    if (saved != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    return cm_fail(status, "%s", message);
+}
+
 cm_status cm_run_train(cm_run *run, cm_run_result *out) {
     bool found;
     CM_TRY(find_result(run, out, &found));
     if (found) return CM_OK;
     if (cm_run_leads(run)) CM_TRY(cm_run_drop_result(run));
-    say_of_crashes(run);
+    cm_run_say_of_crashes(run);
     cm_status status = go_on(run);
     if (status == CM_OK) status = finish(run, out);
     if (status == CM_ERR_INTERRUPTED) status = stop_here(run, out);
     if (status != CM_OK && run->env_failed && !run->is_passing) status = keep_work(run, status);
+    status = end_saving(run, status);
     cm_crash_advise("");
     return status;
 }

@@ -1,6 +1,6 @@
 /* The part of a run's checkpoint that is each rank's own: its replay and its environments.
  *
- *     replay-segment-FIRST-COUNT.bin   segments of the replay (replay/segment.h)
+ *     replay-segment-FIRST-COUNT.bin   segments of the replay (run/segment_files.h)
  *     replay-state.bin                 what changes of it
  *     replay-pending.bin               priorities of a round of learning that was broken off
  *     reanalysis.bin                   what reanalysis of the memory has found (agent/rolling.h), where it is on
@@ -23,41 +23,10 @@
 static const char actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
 static const char pending_file[] = "replay-pending.bin"; /* only within an iteration */
 static const char rolling_file[] = "reanalysis.bin";     /* where reanalyse is buffer */
-static const char segment_prefix[] = "replay-segment-";
 
-enum { NAME = 96 };
+enum { NAME = CM_SEGMENT_FILE_NAME };
 
 static cm_replay *replay_of(const cm_run *run) { return cm_run_learner_replay(run->learner); }
-
-/* ---- names ---- */
-
-static void file_of(int64_t rank, const char *name, char out[NAME]) {
-    if (rank == 0) {
-        snprintf(out, NAME, "%s", name);
-    } else {
-        snprintf(out, NAME, "rank-%lld-%s", (long long)rank, name);
-    }
-}
-
-static void segment_file_name(const cm_run *run, const cm_run_segment_file *s, char out[NAME]) {
-    char name[64];
-    snprintf(name, sizeof name, "%s%llu-%llu.bin", segment_prefix, (unsigned long long)s->first,
-             (unsigned long long)s->count);
-    file_of(run->session->comm->rank, name, out);
-}
-
-int64_t cm_run_segment_file_rank(const char *name, uint64_t *first) {
-    const char *rest = name;
-    int64_t rank = 0;
-    if (strncmp(name, "rank-", 5) == 0) {
-        char *end;
-        rank = strtoll(name + 5, &end, 10);
-        rest = *end == '-' ? end + 1 : end;
-    }
-    if (strncmp(rest, segment_prefix, sizeof segment_prefix - 1) != 0) return -1;
-    *first = strtoull(rest + sizeof segment_prefix - 1, NULL, 10);
-    return rank;
-}
 
 /* ---- what was found by reanalysis of the memory ---- */
 
@@ -66,7 +35,7 @@ static cm_status write_rolling(cm_run *run, cm_checkpoint_writer *writer) {
     char name[NAME];
     cm_sink sink;
     if (!rolling) return CM_OK;
-    file_of(run->session->comm->rank, rolling_file, name);
+    cm_rank_file_name(run->session->comm->rank, rolling_file, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_rolling_write(rolling, &sink));
     return cm_checkpoint_end(writer);
@@ -78,7 +47,7 @@ static cm_status load_rolling(cm_run *run, cm_checkpoint_reader *reader) {
     char name[NAME];
     cm_source file;
     if (!rolling) return CM_OK;
-    file_of(run->session->comm->rank, rolling_file, name);
+    cm_rank_file_name(run->session->comm->rank, rolling_file, name);
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
     const cm_status status = cm_rolling_read(rolling, &file);
     cm_source_close(&file);
@@ -118,36 +87,25 @@ static uint64_t estimate_segments(const cm_run *run, uint64_t first, uint64_t co
 
 uint64_t cm_run_data_bytes(void *context) {
     cm_run *run = context;
-    cm_replay_counts counts;
-    cm_replay_count(replay_of(run), &counts);
-    const uint64_t first = counts.first_segment, end = first + (uint64_t)counts.segments;
-    const cm_run_segment_file *newest =
-        run->segment_file_count > 0 ? &run->segment_files[run->segment_file_count - 1] : NULL;
-    uint64_t saved = newest && run->segment_file_count < CM_RUN_SEGMENT_FILES ? newest->first + newest->count : first;
-    if (saved < first) saved = first;
-    uint64_t bytes = saved < end ? estimate_segments(run, saved, end - saved) : 0;
-    for (int i = 0; i < run->segment_file_count; i++) {
-        char name[NAME];
-        segment_file_name(run, &run->segment_files[i], name);
+    cm_segment_file fresh[2];
+    cm_segment_files_fresh(&run->segment_files, replay_of(run), fresh);
+    uint64_t bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += estimate_segments(run, fresh[i].first, fresh[i].count) +
+                 cm_segment_files_staged(replay_of(run), fresh[i].count);
+    for (int i = 0; i < run->segment_files.count; i++) {
+        char name[CM_SEGMENT_FILE_NAME];
+        cm_segment_file_name(&run->segment_files, i, name);
         bytes += cm_checkpoint_copy_bytes(run->store, name);
     }
     cm_run_keep_actor(run);
     return bytes + run->actor_used + cm_rolling_bytes(cm_run_learner_rolling(run->learner));
 }
 
-static cm_status write_segment_file(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment_file *s) {
-    char name[NAME];
-    cm_sink sink = {0};
-    segment_file_name(run, s, name);
-    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
-    CM_TRY(cm_replay_segments_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &sink));
-    return cm_checkpoint_end(writer);
-}
-
 static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
     char name[NAME];
     cm_sink sink = {0};
-    file_of(run->session->comm->rank, replay_file, name);
+    cm_rank_file_name(run->session->comm->rank, replay_file, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));
     return cm_checkpoint_end(writer);
@@ -156,47 +114,22 @@ static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
 static cm_status write_pending(cm_run *run, cm_checkpoint_writer *writer) {
     char name[NAME];
     cm_sink sink;
-    file_of(run->session->comm->rank, pending_file, name);
+    cm_rank_file_name(run->session->comm->rank, pending_file, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_replay_pending_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));
     return cm_checkpoint_end(writer);
 }
 
-/* Segments that are still in the ring and in no file of the checkpoint before go into a new one. Files whose segments
- * have all left are forgotten; when there are too many, one new file takes their place. */
-static cm_status save_segments(cm_run *run, cm_checkpoint_writer *writer) {
-    cm_replay_counts counts;
-    cm_replay_count(replay_of(run), &counts);
-    uint64_t first = counts.first_segment, end = first + (uint64_t)counts.segments, saved = first;
-    int kept_count = 0;
-    for (int i = 0; i < run->segment_file_count && run->segment_file_count < CM_RUN_SEGMENT_FILES; i++) {
-        cm_run_segment_file *s = &run->segment_files[i];
-        char name[NAME];
-        bool kept = false;
-        if (s->first + s->count <= first || s->first > saved) continue;
-        segment_file_name(run, s, name);
-        CM_TRY(cm_checkpoint_keep(writer, name, &kept));
-        if (!kept) continue;
-        run->segment_files[kept_count++] = *s;
-        saved = s->first + s->count;
-    }
-    run->segment_file_count = kept_count;
-    if (saved >= end) return CM_OK;
-    cm_run_segment_file *fresh = &run->segment_files[run->segment_file_count++];
-    *fresh = (cm_run_segment_file){saved, end - saved};
-    return write_segment_file(run, writer, fresh);
-}
-
 cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     cm_run *run = context;
     char name[NAME];
-    CM_TRY(save_segments(run, writer));
+    CM_TRY(cm_segment_files_save(&run->segment_files, replay_of(run), writer));
     if (run->state.is_within) CM_TRY(write_pending(run, writer));
     CM_TRY(write_replay_state(run, writer));
     CM_TRY(write_rolling(run, writer));
     if (!run->actor) return CM_OK;
     cm_run_keep_actor(run);
-    file_of(run->session->comm->rank, actor_file, name);
+    cm_rank_file_name(run->session->comm->rank, actor_file, name);
     return cm_checkpoint_put(writer, name, run->actor_bytes, run->actor_used);
 }
 
@@ -210,7 +143,7 @@ static cm_status each_segment_file(cm_checkpoint_reader *reader, int64_t wanted,
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
-        const int64_t rank = cm_run_segment_file_rank(name, &first);
+        const int64_t rank = cm_segment_file_rank(name, &first);
         cm_source file;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
         cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &file);
@@ -225,23 +158,18 @@ static cm_status each_segment_file(cm_checkpoint_reader *reader, int64_t wanted,
 
 static cm_status load_own(void *context, int64_t rank, const cm_source *file) {
     cm_run *run = context;
-    cm_run_segment_file s = {0, 0};
+    cm_segment_file s = {0, 0};
     (void)rank;
     CM_TRY(cm_replay_segments_range(file, &s.first, &s.count));
     CM_TRY(cm_replay_segments_read(replay_of(run), file));
-    if (run->segment_file_count < CM_RUN_SEGMENT_FILES) run->segment_files[run->segment_file_count++] = s;
+    cm_segment_files_add(&run->segment_files, s);
     return CM_OK;
-}
-
-static int by_first(const void *a, const void *b) {
-    const cm_run_segment_file *x = a, *y = b;
-    return (x->first > y->first) - (x->first < y->first);
 }
 
 static cm_status load_pending(cm_run *run, cm_checkpoint_reader *reader) {
     char name[NAME];
     cm_source pending;
-    file_of(run->session->comm->rank, pending_file, name);
+    cm_rank_file_name(run->session->comm->rank, pending_file, name);
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &pending));
     const cm_status status = cm_replay_pending_read(replay_of(run), &pending);
     cm_source_close(&pending);
@@ -252,13 +180,13 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     const int rank = run->session->comm->rank;
     char name[NAME];
     cm_source state;
-    file_of(rank, replay_file, name);
+    cm_rank_file_name(rank, replay_file, name);
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &state));
     cm_status status = cm_replay_state_read(replay_of(run), &state);
     cm_source_close(&state);
     if (status != CM_OK) return cm_fail_in(status, "%s", state.path);
     CM_TRY(each_segment_file(reader, rank, false, load_own, run));
-    qsort(run->segment_files, (size_t)run->segment_file_count, sizeof *run->segment_files, by_first);
+    cm_segment_files_sort(&run->segment_files);
     CM_TRY(cm_replay_load_end(replay_of(run)));
     CM_TRY(load_rolling(run, reader));
     return run->state.is_within ? load_pending(run, reader) : CM_OK;
@@ -281,7 +209,7 @@ static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *
     CM_TRY(cm_alloc(&out->of, (size_t)count, sizeof *out->of, "the files of all ranks"));
     for (int r = 0; r < count; r++) {
         char *data = NULL;
-        file_of(r, name, full);
+        cm_rank_file_name(r, name, full);
         CM_TRY(cm_checkpoint_get(reader, full, most, &data, &out->of[r].size));
         out->of[r].data = data;
     }
@@ -323,7 +251,7 @@ static cm_status look_at_files(const cm_run *run, cm_checkpoint_reader *reader, 
     for (int i = 0; i < count; i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
-        const int64_t rank = cm_run_segment_file_rank(name, &first);
+        const int64_t rank = cm_segment_file_rank(name, &first);
         if (rank >= 0) CM_TRY(look_at_file(run, reader, name, rank, out));
     }
     if (out->damaged > NAMED && cm_run_leads(run))
@@ -383,7 +311,7 @@ static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
 
 cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {
     cm_run *run = context;
-    run->segment_file_count = 0;
+    run->segment_files.count = 0;
     CM_TRY(load_replay(run, reader));
     return run->actor ? load_environments(run, reader) : CM_OK;
 }

@@ -1,5 +1,5 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run_shrink.c (a plan that
- * fits), run.c (the loop), run_open.c (life),
+ * fits), run.c (the loop), run_save.c (when it saves), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
  * run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan of a GPU's memory),
  * run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other programs read),
@@ -10,7 +10,6 @@
 #include "agent/acting.h"
 #include "core/memory.h"
 #include "core/patient.h"
-#include "replay/segment.h"
 #include "run/checkpoint.h"
 #include "run/counters.h"
 #include "run/directory.h"
@@ -18,15 +17,11 @@
 #include "run/monitor.h"
 #include "run/pace.h"
 #include "run/run.h"
+#include "run/segment_files.h"
 #include "run/tensorboard.h"
 #include "run/weights.h"
 
-/* A file of segments of the replay that checkpoints share. */
-typedef struct cm_run_segment_file {
-    uint64_t first, count;
-} cm_run_segment_file;
-
-enum { CM_RUN_SEGMENT_FILES = 32, CM_RUN_PARTS = 3 };
+enum { CM_RUN_PARTS = 3 };
 
 /* The overlapped tasks of an iteration: acting, learning. */
 typedef struct cm_run_overlap {
@@ -74,25 +69,25 @@ struct cm_run {
 
     cm_env_probe probe; /* of the environment as it is now; rank 0 alone */
     cm_run_state state;
-    cm_run_segment_file segment_files[CM_RUN_SEGMENT_FILES];
-    int segment_file_count;
+    cm_segment_files segment_files;
     cm_checkpoint_part parts[CM_RUN_PARTS];
     int64_t saved_ranks;                     /* that saved the checkpoint being loaded */
     int64_t saved_env_steps, saved_finished; /* its counters: steps, finished episodes */
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
-    bool time_over;     /* the limit on time, less what the end takes, was met, as all ranks know it */
-    double time_share;  /* of the run up to that, 0 .. 1, as rank 0 saw it last */
-    bool is_new;        /* its folder was made by this process */
-    bool is_passing;    /* its folder goes when it ends */
-    bool is_put_off;    /* the last checkpoint that was due was left out */
-    int64_t lines_lost; /* of metrics, since one could be written */
-    bool env_failed;    /* an environment failed, while acting on some rank or while evaluating */
-    bool is_undone;     /* the acting of the iteration: `actor_bytes` are the environments as they were before it */
-    bool drop_damaged;  /* of the replay, when it is loaded */
-    int64_t from;       /* resuming: the checkpoint that it goes on from, CM_CHECKPOINT_LATEST: there is none */
-    double best_kept;   /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
+    bool time_over;                 /* the limit on time, less what the end takes, was met, as all ranks know it */
+    double time_share;              /* of the run up to that, 0 .. 1, as rank 0 saw it last */
+    bool is_new;                    /* its folder was made by this process */
+    bool is_passing;                /* its folder goes when it ends */
+    bool is_put_off;                /* the last checkpoint that was due was left out */
+    bool is_saving, is_saving_best; /* a thread finishes a checkpoint; it is that of the best evaluated weights */
+    int64_t lines_lost;             /* of metrics, since one could be written */
+    bool env_failed;                /* an environment failed, while acting on some rank or while evaluating */
+    bool is_undone;    /* the acting of the iteration: `actor_bytes` are the environments as they were before it */
+    bool drop_damaged; /* of the replay, when it is loaded */
+    int64_t from;      /* resuming: the checkpoint that it goes on from, CM_CHECKPOINT_LATEST: there is none */
+    double best_kept;  /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due; /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;  /* clock at the start of this session */
     bool is_told;  /* that an evaluation waits */
@@ -150,6 +145,7 @@ void cm_run_say_shrunk(const cm_run *run);
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
+cm_status cm_run_begin_save(cm_run *run) CM_MUST_USE; /* the same, finished by a thread; of one rank */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 /* Reads no more of a checkpoint than whether it is of this run: state and shapes. */
 cm_status cm_run_look(cm_run *run, int64_t checkpoint) CM_MUST_USE;
@@ -159,6 +155,21 @@ cm_status cm_run_check_space(cm_run *run) CM_MUST_USE; /* cm_checkpoint_check_sp
 /* Points `best` at a checkpoint just saved or loaded, if best_due says so: a kill between the checkpoint and this loses
  * nothing, as the checkpoint knows that it is the best. */
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+
+/* run_save.c */
+/* A checkpoint, if it is due; it is not yet complete on return. A disk without space leaves it out. Collective. */
+cm_status cm_run_save_due(cm_run *run) CM_MUST_USE;
+cm_status cm_run_save_now(cm_run *run) CM_MUST_USE; /* a checkpoint that is complete on return; collective */
+/* Waits until the checkpoint that was begun, if there is one, is complete or left out, and says so; only if that takes
+ * no time. Errors: what ends the run, as a folder that was moved. */
+cm_status cm_run_finish_save(cm_run *run) CM_MUST_USE;
+cm_status cm_run_look_at_save(cm_run *run) CM_MUST_USE;
+/* CM_ERR_IO if the run's folder was moved or removed: nothing is written next to it. */
+cm_status cm_run_keep_folder(const cm_run *run) CM_MUST_USE;
+/* `status` with what to do where the disk has refused a checkpoint, unless that is because its folder went while it was
+ * written. */
+cm_status cm_run_advise_of_disk(const cm_run *run, cm_status status) CM_MUST_USE;
+void cm_run_say_of_crashes(const cm_run *run); /* a crash loses what came after the last checkpoint */
 
 /* run_fixed.c */
 #define CM_STATE_FIXED "fixed" /* the object in a checkpoint's state: values as texts */
@@ -177,8 +188,6 @@ void cm_run_keep_actor(cm_run *run);          /* `actor_bytes` are the environme
 uint64_t cm_run_data_bytes(void *run);        /* that the next checkpoint will write, about */
 cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
 cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
-/* The rank whose segment file has this name, and the number of its first segment; -1: it is none. */
-int64_t cm_run_segment_file_rank(const char *name, uint64_t *first);
 
 /* run_start.c: what a new run has of old ones, if anything */
 bool cm_run_has_start(const cm_run_request *request);

@@ -133,7 +133,7 @@ static cm_status open_files(cm_run *run) {
 
 static bool is_segment(const char *name) {
     uint64_t first;
-    return cm_run_segment_file_rank(name, &first) >= 0;
+    return cm_segment_file_rank(name, &first) >= 0;
 }
 
 /* Where what is damaged is to be dropped: the newest checkpoint that lacks nothing but episodes; `latest` is there. */
@@ -276,6 +276,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
         return make_directory(run, request); /* refused before anything is built */
     }
     CM_TRY(open_session(run, request));
+    run->segment_files = (cm_segment_files){.rank = run->session->comm->rank, .ranks = run->session->comm->size};
     if (cm_run_leads(run)) CM_TRY(cm_env_probe_measure(&run->session->env, &run->probe));
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);

@@ -121,7 +121,7 @@ static cm_status append_all(cm_run *run, cm_checkpoint_reader *reader) {
     CM_TRY(cm_alloc(&found, (size_t)files + 1, sizeof *found, "the memory of a run"));
     for (int i = 0; i < files; i++) {
         found[count].file = i;
-        if (cm_run_segment_file_rank(cm_checkpoint_file(reader, i), &found[count].first) >= 0) count++;
+        if (cm_segment_file_rank(cm_checkpoint_file(reader, i), &found[count].first) >= 0) count++;
     }
     qsort(found, (size_t)count, sizeof *found, by_first);
     cm_status status = CM_OK;

@@ -242,6 +242,11 @@ cm_status cm_run_save(cm_run *run) {
     return CM_OK;
 }
 
+cm_status cm_run_begin_save(cm_run *run) {
+    const int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
+    return cm_checkpoint_begin_save(run->store, updates, run->parts, CM_RUN_PARTS);
+}
+
 cm_status cm_run_check_space(cm_run *run) { return cm_checkpoint_check_space(run->store, run->parts, CM_RUN_PARTS); }
 
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,39 @@
 #include "support/folder.h"
 #include "support/main.h"
 
+/* The process ends itself before it has made so many more calls that change the disk; -1: never. */
+static int calls_left = -1;
+
+static void count_call(void) {
+    if (calls_left == 0) kill(getpid(), SIGKILL);
+    if (calls_left > 0) calls_left--;
+}
+
+int fsync(int file) {
+    count_call();
+    return (int)syscall(SYS_fsync, file);
+}
+
+int renameat(int from, const char *old, int to, const char *new) {
+    count_call();
+    return (int)syscall(SYS_renameat2, from, old, to, new, 0);
+}
+
+int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
+    count_call();
+    return (int)syscall(SYS_renameat2, from, old, to, new, flags);
+}
+
+int symlinkat(const char *target, int at, const char *name) {
+    count_call();
+    return (int)syscall(SYS_symlinkat, target, at, name);
+}
+
+int unlinkat(int at, const char *name, int flags) {
+    count_call();
+    return (int)syscall(SYS_unlinkat, at, name, flags);
+}
+
 /* A part with one array, one JSON file and segments that never change. */
 typedef struct module {
     float weight[4];
@@ -24,7 +58,23 @@ typedef struct module {
     int written, kept; /* segments written again, taken over */
     cm_status fail;    /* what save answers at its end */
     uint64_t bytes;
+    bool is_begun; /* its checkpoints are finished by a thread */
 } module;
+
+/* What a thread makes of a staged segment: the same. */
+static cm_status pack(const cm_source *staged, const cm_sink *sink) {
+    char text[64];
+    CM_TRY(cm_source_read(staged, 0, text, (size_t)staged->size));
+    return sink->write(sink->context, text, (size_t)staged->size);
+}
+
+static cm_status put_segment(cm_checkpoint_writer *writer, const char *name, const char *text) {
+    cm_sink sink;
+    if (!cm_checkpoint_is_staging(writer)) return cm_checkpoint_put(writer, name, text, strlen(text));
+    CM_TRY(cm_checkpoint_begin_staged(writer, name, pack, &sink));
+    CM_TRY(sink.write(sink.context, text, strlen(text)));
+    return cm_checkpoint_end(writer);
+}
 
 static cm_status module_save(void *context, cm_checkpoint_writer *writer) {
     module *m = context;
@@ -48,7 +98,7 @@ static cm_status module_save(void *context, cm_checkpoint_writer *writer) {
         if (kept) m->kept++;
         if (kept) continue;
         m->written++;
-        CM_TRY(cm_checkpoint_put(writer, name, text, strlen(text)));
+        CM_TRY(put_segment(writer, name, text));
     }
     return m->fail ? cm_fail(m->fail, "told to fail") : CM_OK;
 }
@@ -94,10 +144,14 @@ static void end(void) {
     cm_test_folder_remove();
 }
 
-static void save(module *m, int64_t update) {
+static cm_status try_save(module *m, int64_t update) {
     cm_checkpoint_part part = part_of(m);
-    ck_assert_msg(cm_checkpoint_save(store, update, &part, 1) == CM_OK, "%s", cm_error_message());
+    if (!m->is_begun) return cm_checkpoint_save(store, update, &part, 1);
+    CM_TRY(cm_checkpoint_begin_save(store, update, &part, 1));
+    return cm_checkpoint_wait(store);
 }
+
+static void save(module *m, int64_t update) { ck_assert_msg(try_save(m, update) == CM_OK, "%s", cm_error_message()); }
 
 static cm_status load(module *m, int64_t update, int64_t *loaded) {
     cm_checkpoint_part part = part_of(m);
@@ -107,7 +161,7 @@ static cm_status load(module *m, int64_t update, int64_t *loaded) {
 static int count_all(int64_t *numbers) { return cm_checkpoint_list(store, numbers, 64); }
 
 START_TEST(saved_state_loads_back) {
-    module m = {.weight = {1, 2, 3, 4}, .segments = 2}, n = {0};
+    module m = {.is_begun = _i == 1, .weight = {1, 2, 3, 4}, .segments = 2}, n = {0};
     int64_t loaded = 0;
     save(&m, 640);
     ck_assert_msg(load(&n, CM_CHECKPOINT_LATEST, &loaded) == CM_OK, "%s", cm_error_message());
@@ -118,7 +172,7 @@ START_TEST(saved_state_loads_back) {
 END_TEST
 
 START_TEST(three_newest_and_the_best_are_kept) {
-    module m = {0};
+    module m = {.is_begun = _i == 1};
     int64_t numbers[64];
     for (int i = 1; i <= 6; i++) {
         save(&m, 10 * i);
@@ -134,7 +188,7 @@ START_TEST(three_newest_and_the_best_are_kept) {
 END_TEST
 
 START_TEST(unchanged_segments_are_hard_linked) {
-    module m = {.segments = 3};
+    module m = {.is_begun = _i == 1, .segments = 3};
     save(&m, 1);
     m.segments = 5, m.first_segment = 1;
     save(&m, 2);
@@ -165,7 +219,7 @@ static nlink_t names_of(int64_t update, const char *name) {
 
 /* One flipped bit is in two checkpoints at most. */
 START_TEST(every_second_checkpoint_has_copies_of_its_own) {
-    module m = {.segments = 2};
+    module m = {.is_begun = _i == 1, .segments = 2};
     for (int i = 1; i <= 5; i++) {
         if (i == 3) ck_assert_uint_gt(cm_checkpoint_copy_bytes(store, "segment-0.bin"), 0);
         if (i == 2) ck_assert_uint_eq(cm_checkpoint_copy_bytes(store, "segment-0.bin"), 0);
@@ -223,7 +277,7 @@ START_TEST(a_checkpoint_may_lack_what_is_said) {
 END_TEST
 
 START_TEST(segments_are_linked_after_a_load_too) {
-    module m = {.segments = 3}, n = {0};
+    module m = {.is_begun = _i == 1, .segments = 3}, n = {0};
     save(&m, 1);
     cm_checkpoint_store_destroy(store);
     ck_assert_int_eq(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &store), CM_OK);
@@ -235,7 +289,7 @@ START_TEST(segments_are_linked_after_a_load_too) {
 END_TEST
 
 START_TEST(saving_a_number_again_replaces_it) {
-    module m = {.weight = {1}}, n = {0};
+    module m = {.is_begun = _i == 1, .weight = {1}}, n = {0};
     int64_t numbers[64];
     save(&m, 5);
     m.weight[0] = 2;
@@ -427,6 +481,95 @@ START_TEST(killed_writer_leaves_a_loadable_checkpoint) {
 }
 END_TEST
 
+/* The parts may change as soon as it is begun. */
+START_TEST(a_begun_checkpoint_is_what_it_was_then) {
+    module m = {.weight = {1}, .segments = 12, .is_begun = true}, n = {0}; /* more than are staged */
+    cm_checkpoint_part part = part_of(&m);
+    ck_assert(!cm_checkpoint_is_ready(store));
+    ck_assert_int_eq(cm_checkpoint_begin_save(store, 7, &part, 1), CM_OK);
+    m.weight[0] = 2, m.segments = 0;
+    ck_assert_int_eq(cm_checkpoint_wait(store), CM_OK);
+    ck_assert(!cm_checkpoint_is_ready(store));
+    ck_assert_int_eq(cm_checkpoint_wait(store), CM_OK); /* there is none any more */
+    ck_assert_int_eq(load(&n, 7, NULL), CM_OK);
+    ck_assert_float_eq(n.weight[0], 1);
+    ck_assert_int_eq(n.segments, 12);
+    ck_assert_int_eq(cm_checkpoint_begin_save(store, 8, &part, 1), CM_OK);
+    cm_checkpoint_store_destroy(store); /* waits, too */
+    ck_assert_int_eq(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_LATEST), 8);
+}
+END_TEST
+
+/* The thread finds it when it copies it, and memory may hold it no more: the checkpoint is none, and those before it
+ * stay. One that is saved at once writes it again. */
+START_TEST(a_thread_that_finds_a_damaged_segment_makes_no_checkpoint) {
+    module m = {.segments = 1, .is_begun = true};
+    int64_t numbers[64];
+    char path[PATH_MAX];
+    save(&m, 1);
+    save(&m, 2); /* shares it */
+    path_in(2, "segment-0.bin", path);
+    const int file = open(path, O_RDWR);
+    ck_assert_int_eq(pwrite(file, "X", 1, 3), 1);
+    close(file);
+    ck_assert_int_eq(try_save(&m, 3), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), "segment-0.bin: its checksum differs: the file is damaged") != NULL, "%s",
+                  cm_error_message());
+    ck_assert_int_eq(count_all(numbers), 2);
+    ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_LATEST), 2);
+    snprintf(path, sizeof path, "%.4000s/checkpoints/.writing-3-%ld", cm_test_folder, (long)getpid());
+    ck_assert(!cm_file_exists(path));
+    m.is_begun = false;
+    save(&m, 4);
+    ck_assert_int_eq(m.written, 2);
+    ck_assert_int_eq(cm_checkpoint_verify(store, 4, NULL), CM_OK);
+}
+END_TEST
+
+/* A process that ends itself before the call `kill_at` that changes the disk, once its fourth checkpoint is begun. */
+static _Noreturn void save_until_killed(int kill_at) {
+    module m = {.is_begun = true};
+    for (int i = 1; i <= 4; i++) {
+        for (int j = 0; j < 4; j++) m.weight[j] = (float)i;
+        m.segments = i;
+        cm_checkpoint_part part = part_of(&m);
+        if (i == 4) calls_left = kill_at;
+        if (cm_checkpoint_begin_save(store, i, &part, 1) != CM_OK || cm_checkpoint_wait(store) != CM_OK) _exit(1);
+    }
+    _exit(0);
+}
+
+/* At every step of it there is a whole checkpoint to go on from: the one before, or this one. */
+START_TEST(a_kill_while_a_thread_finishes_leaves_the_checkpoint_before_it) {
+    enum { STEPS = 60 };
+    int status = 0, killed = 0;
+    for (int at = 0; at < STEPS; at++) {
+        module m = {0};
+        int64_t loaded = 0;
+        const pid_t child = fork();
+        if (child == 0) save_until_killed(at);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status)) ck_assert_int_eq(WEXITSTATUS(status), 0);
+        killed += WIFSIGNALED(status);
+        ck_assert_int_eq(cm_checkpoint_clean(store), CM_OK);
+        ck_assert_msg(load(&m, CM_CHECKPOINT_LATEST, &loaded) == CM_OK, "step %d: %s", at, cm_error_message());
+        ck_assert(loaded == 3 || loaded == 4);
+        ck_assert(at > 0 || loaded == 3);
+        ck_assert(WIFSIGNALED(status) || loaded == 4);
+        ck_assert_float_eq(m.weight[3], (float)loaded);
+        ck_assert_int_eq(m.segments, (int)loaded);
+        for (int i = 2; i <= loaded; i++) ck_assert_int_eq(cm_checkpoint_verify(store, i, NULL), CM_OK);
+        save(&m, loaded + 1); /* and the run goes on */
+        end();
+        begin();
+        if (WIFEXITED(status)) break;
+    }
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_gt(killed, 10);
+}
+END_TEST
+
 START_TEST(leftovers_are_removed_at_the_next_start) {
     char path[PATH_MAX];
     module m = {0};
@@ -477,14 +620,14 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, files_of_holes_are_refused_unread);
     tcase_add_test(tests, names_of_a_long_manifest_are_looked_up_not_searched);
-    tcase_add_test(tests, saved_state_loads_back);
-    tcase_add_test(tests, three_newest_and_the_best_are_kept);
-    tcase_add_test(tests, unchanged_segments_are_hard_linked);
-    tcase_add_test(tests, every_second_checkpoint_has_copies_of_its_own);
+    tcase_add_loop_test(tests, saved_state_loads_back, 0, 2);
+    tcase_add_loop_test(tests, three_newest_and_the_best_are_kept, 0, 2);
+    tcase_add_loop_test(tests, unchanged_segments_are_hard_linked, 0, 2);
+    tcase_add_loop_test(tests, every_second_checkpoint_has_copies_of_its_own, 0, 2);
     tcase_add_test(tests, a_damaged_segment_is_written_again_and_not_copied);
     tcase_add_test(tests, a_checkpoint_may_lack_what_is_said);
-    tcase_add_test(tests, segments_are_linked_after_a_load_too);
-    tcase_add_test(tests, saving_a_number_again_replaces_it);
+    tcase_add_loop_test(tests, segments_are_linked_after_a_load_too, 0, 2);
+    tcase_add_loop_test(tests, saving_a_number_again_replaces_it, 0, 2);
     tcase_add_test(tests, failed_save_leaves_everything_as_it_was);
     tcase_add_test(tests, saving_does_not_make_the_folder_of_a_run_that_was_removed);
     tcase_add_test(tests, disk_without_space_is_said);
@@ -494,6 +637,9 @@ int main(void) {
     tcase_add_test(tests, missing_numbers_are_errors_that_name_what_is_there);
     tcase_add_test(tests, lost_latest_link_falls_back_to_the_highest_number);
     tcase_add_loop_test(tests, killed_writer_leaves_a_loadable_checkpoint, 0, 10);
+    tcase_add_test(tests, a_begun_checkpoint_is_what_it_was_then);
+    tcase_add_test(tests, a_thread_that_finds_a_damaged_segment_makes_no_checkpoint);
+    tcase_add_test(tests, a_kill_while_a_thread_finishes_leaves_the_checkpoint_before_it);
     tcase_add_test(tests, leftovers_are_removed_at_the_next_start);
     return cm_test_main(suite);
 }

@@ -26,6 +26,7 @@
 
 static bool is_full;            /* the disk */
 static bool is_interrupting;    /* every second call */
+static _Atomic bool is_failing; /* once */
 static bool is_kept;            /* nothing can be removed */
 static bool is_read_only;       /* the run's folder, for links */
 static int refused_lines;       /* of metrics, that find no space */
@@ -64,7 +65,12 @@ ssize_t write(int file, const void *text, size_t size) {
 
 ssize_t read(int file, void *text, size_t size) { return interrupts() ? -1 : syscall(SYS_read, file, text, size); }
 int fsync(int file) {
-    (void)file; /* the test needs no disk */
+    (void)file;                                          /* the test needs no disk */
+    if (is_failing && syscall(SYS_gettid) != getpid()) { /* on the thread that finishes a checkpoint */
+        is_failing = false;
+        errno = EIO;
+        return -1;
+    }
     return interrupts() ? -1 : 0;
 }
 int flock(int file, int operation) { return interrupts() ? -1 : (int)syscall(SYS_flock, file, operation); }
@@ -138,6 +144,7 @@ static void begin(void) {
 
 static void end(void) {
     is_full = is_interrupting = is_kept = is_read_only = false;
+    is_failing = false;
     refused_lines = 0;
     trigger = NULL;
 }
@@ -213,6 +220,22 @@ START_TEST(a_disk_without_space_puts_checkpoints_off_and_the_run_goes_on) {
     ck_assert_int_eq(count_checkpoints("full", numbers), 2);
     snprintf(line, sizeof line, "/full: update %lld found space and is saved", (long long)numbers[0]);
     expect_log("full", line);
+}
+END_TEST
+
+START_TEST(a_checkpoint_that_a_thread_cannot_finish_is_left_out_and_the_run_goes_on) {
+    cm_run_result result;
+    int64_t numbers[16];
+    is_failing = true;
+    train("failing", false, half, &result);
+    ck_assert(!is_failing);
+    ck_assert_int_eq(warnings, 1);
+    ck_assert_msg(strstr(last_warning, ": cannot sync: Input/output error") != NULL, "%s", last_warning);
+    ck_assert_msg(strstr(last_warning, "; this checkpoint is left out, the run goes on") != NULL, "%s", last_warning);
+    ck_assert_int_eq(count_checkpoints("failing", numbers), 2);
+    ck_assert_int_eq(numbers[1], result.updates);
+    train("failing", true, whole, &result);
+    expect_unbroken(&result);
 }
 END_TEST
 
@@ -310,6 +333,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_disk_without_space_puts_checkpoints_off_and_the_run_goes_on);
     tcase_add_test(tests, lines_of_metrics_that_find_no_space_end_no_run);
+    tcase_add_test(tests, a_checkpoint_that_a_thread_cannot_finish_is_left_out_and_the_run_goes_on);
     tcase_add_test(tests, interrupted_calls_are_made_again);
     tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
     tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);
