@@ -70,11 +70,8 @@ static cm_status collect(bench *c, int64_t steps) {
 
 static cm_status save_replay(void *context, cm_checkpoint_writer *writer) {
     bench *c = context;
-    cm_sink sink;
     CM_TRY(cm_segment_files_save(&c->files, c->replay, writer));
-    CM_TRY(cm_checkpoint_begin(writer, "replay-state.bin", &sink));
-    CM_TRY(cm_replay_state_write(c->replay, CM_SEGMENT_ZSTD, &sink));
-    return cm_checkpoint_end(writer);
+    return cm_replay_state_save(c->replay, 0, writer);
 }
 
 typedef struct cost {

@@ -32,9 +32,10 @@ enum { CM_SEGMENT_PLAIN = 0, CM_SEGMENT_ZSTD = 3 }; /* compression: none, or a z
 cm_status cm_replay_segments_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
                                    const cm_sink *sink) CM_MUST_USE;
 
-/* A file of segments again, packed by CM_SEGMENT_ZSTD: needs no replay, so that any thread may do it while the replay
- * goes on. Errors: CM_ERR_INPUT if it is none or damaged; those of the sink. */
+/* A file of segments, or a state, again, packed by CM_SEGMENT_ZSTD: needs no replay, so that any thread may do it while
+ * the replay goes on. Errors: CM_ERR_INPUT if it is none or damaged; those of the sink. */
 cm_status cm_replay_segments_pack(const cm_source *file, const cm_sink *sink) CM_MUST_USE;
+cm_status cm_replay_state_pack(const cm_source *state, const cm_sink *sink) CM_MUST_USE;
 
 /* Writes the state, without priorities that wait for a commit. Errors: CM_ERR_STATE if steps wait for one; those of the
  * sink. */

@@ -75,6 +75,10 @@ cm_status cm_replay_state_write(const cm_replay *replay, int compression, const 
     return cm_frame_write(&frame, compression, put_state, replay, sink);
 }
 
+cm_status cm_replay_state_pack(const cm_source *state, const cm_sink *sink) {
+    return cm_frame_repack(state, magic, what, CM_SEGMENT_ZSTD, sink);
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 

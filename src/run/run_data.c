@@ -20,7 +20,7 @@
 #include "replay/deal.h"
 #include "run/run_internal.h"
 
-static const char actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
+static const char actor_file[] = "environments.bin", replay_file[] = CM_FILE_REPLAY_STATE;
 static const char pending_file[] = "replay-pending.bin"; /* only within an iteration */
 static const char rolling_file[] = "reanalysis.bin";     /* where reanalyse is buffer */
 
@@ -102,15 +102,6 @@ uint64_t cm_run_data_bytes(void *context) {
     return bytes + run->actor_used + cm_rolling_bytes(cm_run_learner_rolling(run->learner));
 }
 
-static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
-    char name[NAME];
-    cm_sink sink = {0};
-    cm_rank_file_name(run->session->comm->rank, replay_file, name);
-    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
-    CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));
-    return cm_checkpoint_end(writer);
-}
-
 static cm_status write_pending(cm_run *run, cm_checkpoint_writer *writer) {
     char name[NAME];
     cm_sink sink;
@@ -125,7 +116,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     char name[NAME];
     CM_TRY(cm_segment_files_save(&run->segment_files, replay_of(run), writer));
     if (run->state.is_within) CM_TRY(write_pending(run, writer));
-    CM_TRY(write_replay_state(run, writer));
+    CM_TRY(cm_replay_state_save(replay_of(run), run->session->comm->rank, writer));
     CM_TRY(write_rolling(run, writer));
     if (!run->actor) return CM_OK;
     cm_run_keep_actor(run);

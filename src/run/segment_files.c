@@ -177,3 +177,16 @@ cm_status cm_segment_files_save(cm_segment_files *files, const cm_replay *replay
     files->of[files->count++] = (cm_segment_file){saved, end - saved};
     return write_file(files, files->count - 1, replay, writer);
 }
+
+/* ---- the state ---- */
+
+cm_status cm_replay_state_save(const cm_replay *replay, int rank, cm_checkpoint_writer *writer) {
+    const bool is_staged = cm_checkpoint_is_staging(writer);
+    char name[CM_SEGMENT_FILE_NAME];
+    cm_sink sink = {0};
+    cm_rank_file_name(rank, CM_FILE_REPLAY_STATE, name);
+    CM_TRY(is_staged ? cm_checkpoint_begin_staged(writer, name, cm_replay_state_pack, &sink)
+                     : cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_replay_state_write(replay, is_staged ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD, &sink));
+    return cm_checkpoint_end(writer);
+}

@@ -49,6 +49,11 @@ uint64_t cm_segment_files_staged(const cm_replay *replay, uint64_t count);
 cm_status cm_segment_files_save(cm_segment_files *files, const cm_replay *replay,
                                 cm_checkpoint_writer *writer) CM_MUST_USE;
 
+/* What changes of a replay, open episodes with it, as CM_FILE_REPLAY_STATE of the rank. Errors: CM_ERR_IO; CM_ERR_STATE
+ * if steps wait for a commit. */
+#define CM_FILE_REPLAY_STATE "replay-state.bin"
+cm_status cm_replay_state_save(const cm_replay *replay, int rank, cm_checkpoint_writer *writer) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

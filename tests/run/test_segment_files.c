@@ -44,12 +44,9 @@ static void collect(int count) {
 }
 
 static cm_status save_part(void *context, cm_checkpoint_writer *writer) {
-    cm_sink sink;
     (void)context;
     CM_TRY(cm_segment_files_save(&files, replay, writer));
-    CM_TRY(cm_checkpoint_begin(writer, "replay-state.bin", &sink));
-    CM_TRY(cm_replay_state_write(replay, CM_SEGMENT_ZSTD, &sink));
-    return cm_checkpoint_end(writer);
+    return cm_replay_state_save(replay, 0, writer);
 }
 
 static const cm_checkpoint_part part = {.name = "the replay", .save = save_part};
@@ -134,7 +131,7 @@ static cm_status load_part(void *context, cm_checkpoint_reader *reader) {
     cm_replay *into = context;
     cm_source file;
     uint64_t first;
-    CM_TRY(cm_checkpoint_open(reader, "replay-state.bin", UINT64_MAX, &file));
+    CM_TRY(cm_checkpoint_open(reader, CM_FILE_REPLAY_STATE, UINT64_MAX, &file));
     ck_assert_int_eq(cm_replay_state_read(into, &file), CM_OK);
     cm_source_close(&file);
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
