@@ -84,15 +84,25 @@ static cm_status alloc_memory(cm_actor *a, const cm_env_spec *spec, int shard_ro
     return CM_OK;
 }
 
+static cm_status open_planners(const cm_actor *a, cm_acting_shard *s) {
+    CM_TRY(cm_agent_planner(a->config.agent, s->count, true, &s->planner));
+    cm_planner_heed(s->planner, a->config.stop);
+    return cm_truncation_bootstraps_open(a, &s->bootstraps);
+}
+
+static void close_planners(cm_acting_shard *s) {
+    cm_planner_destroy(s->planner);
+    cm_planner_destroy(s->bootstraps.few);
+    s->planner = s->bootstraps.few = NULL;
+}
+
 static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int count) {
     s->first = first;
     s->count = count;
     for (int i = 0; i < count; i++) {
         s->keys[i] = cm_key_make(a->config.seed, CM_RNG_NOISE, a->config.first_environment + (uint64_t)(first + i));
     }
-    CM_TRY(cm_agent_planner(a->config.agent, count, true, &s->planner));
-    cm_planner_heed(s->planner, a->config.stop);
-    return cm_truncation_bootstraps_open(a, &s->bootstraps);
+    return open_planners(a, s);
 }
 
 static size_t planner_bytes(const cm_actor *a, int shard) {
@@ -152,13 +162,18 @@ cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) {
     return status;
 }
 
+cm_status cm_actor_replan(cm_actor *a) {
+    for (int i = 0; i < a->shard_count; i++) {
+        close_planners(&a->shards[i]);
+        CM_TRY(open_planners(a, &a->shards[i]));
+    }
+    return CM_OK;
+}
+
 void cm_actor_destroy(cm_actor *a) {
     if (!a) return;
     if (a->arena.base) {
-        for (int i = 0; i < a->shard_count; i++) {
-            cm_planner_destroy(a->shards[i].planner);
-            cm_planner_destroy(a->shards[i].bootstraps.few);
-        }
+        for (int i = 0; i < a->shard_count; i++) close_planners(&a->shards[i]);
     }
     cm_vector_env_destroy(a->vector);
     cm_arena_destroy(&a->arena);

@@ -53,6 +53,10 @@ typedef struct cm_actor cm_actor;
 cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) CM_MUST_USE;
 void cm_actor_destroy(cm_actor *actor); /* NULL is allowed */
 
+/* Between iterations: its searches are made by new planners of the agent, as after new ranges of its network
+ * (cm_network_set_ranges). Errors: those of planners; after one the actor can only be destroyed. */
+cm_status cm_actor_replan(cm_actor *actor) CM_MUST_USE;
+
 typedef struct cm_actor_counts {
     int64_t env_steps;   /* of all environments, since the start of the run */
     int64_t episodes;    /* finished */

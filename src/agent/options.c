@@ -4,6 +4,10 @@
 #define MOST    1e12 /* updates or steps */
 #define OPTIONS cm_agent_options
 
+static const char *unless_it_acts(const void *o) {
+    return ((const cm_agent_options *)o)->collect ? NULL : "collect is false";
+}
+
 static const char *if_no_random_moves(const void *o) {
     return ((const cm_agent_options *)o)->random_move_probability > 0.0 ? NULL : "random_move_probability is 0";
 }
@@ -24,6 +28,12 @@ const cm_option cm_agent_option_rows[] = {
     CM_OPTION(BOOL, collect, SECTION, "true", 0, 0,
               "Act in the environment. false: learn from the games that a new run begins with (train --replay-from) "
               "and from nothing else, which is called offline or unplugged."),
+    CM_OPTION(
+        ENUM, acting_dtype, SECTION, "same", 0, 0,
+        "Precision of matrix work in self-play. same: model_dtype. int8: dense layers and convolutions in 8 bits, "
+        "on backends cpu and ref, while learning, reanalysis and evaluation stay in model_dtype. Ranges are "
+        "measured on the memory after iterations 1, 2, 4, 8 and every 16th; before the first one it is same.",
+        .choices = "same|int8", .flags = CM_OPTION_RESUME, .idle = unless_it_acts),
     CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
               "Steps that every environment acts before the next round of learning."),
     CM_OPTION(DOUBLE, temperature, SECTION, "1", 0, 100,

@@ -10,10 +10,13 @@ extern "C" {
 
 typedef enum cm_temperature_schedule { CM_TEMPERATURE_CONSTANT, CM_TEMPERATURE_STAIRS } cm_temperature_schedule;
 
+typedef enum cm_acting_dtype { CM_ACTING_SAME, CM_ACTING_INT8 } cm_acting_dtype;
+
 typedef enum cm_reanalyse { CM_REANALYSE_BATCH, CM_REANALYSE_BUFFER } cm_reanalyse;
 
 typedef struct cm_agent_options {
     bool collect;                   /* self-play; false: offline, from the games of an old run */
+    int acting_dtype;               /* cm_acting_dtype: of matrix work in self-play */
     int steps_per_iteration;        /* steps of every environment between two rounds of learning */
     double temperature;             /* actions are drawn from visits^(1/temperature); 0: the most visited */
     int temperature_schedule;       /* cm_temperature_schedule: x 1, 0.5, 0.25 for < 50 %, < 75 %, rest of the run */

@@ -5,6 +5,7 @@
 #include "agent/acting.h"
 #include "cli/benchmark.h"
 #include "core/arena.h"
+#include "run/layer_ranges.h"
 #include "run/session.h"
 
 enum { MOST_ENVIRONMENTS = 65536 }; /* as of num_envs */
@@ -24,7 +25,8 @@ static cm_status open_session(const cm_benchmark *bench, playing *p) {
     if (c.run.backend == CM_BACKEND_AUTO) c.run.backend = CM_BACKEND_CPU;
     c.env.num_envs = bench->batch;
     c.mcts.num_simulations = bench->simulations;
-    return cm_session_open(&c, NULL, &p->session);
+    CM_TRY(cm_session_open(&c, NULL, &p->session));
+    return cm_session_check_acting(p->session);
 }
 
 static cm_status open_agent(playing *p) {
@@ -97,10 +99,27 @@ typedef struct speed {
     double searching;              /* share of the workers' time */
 } speed;
 
+/* Acting in 8 bits, by ranges of what has been played. */
+static cm_status quantise(const playing *p) {
+    const cm_layer_ranges_request request = {.agent = p->agent, .network = p->session->network, .replay = p->replay};
+    float *ranges = NULL;
+    if (p->session->configuration.agent.acting_dtype != CM_ACTING_INT8) return CM_OK;
+    CM_TRY(cm_alloc(&ranges, (size_t)cm_network_parameters(p->session->network)->count + 1, sizeof *ranges,
+                    "ranges of layers"));
+    cm_status status = cm_layer_ranges_measure(&request, ranges);
+    if (status == CM_OK) {
+        cm_network_set_ranges(p->session->network, ranges);
+        status = cm_actor_replan(p->actor);
+    }
+    free(ranges);
+    return status;
+}
+
 static cm_status time_playing(const cm_benchmark *bench, playing *p, speed *out) {
     cm_actor_counts before, after;
     double seconds;
     for (int i = 0; i < 2; i++) CM_TRY(iteration(p)); /* what is recorded is recorded then */
+    CM_TRY(quantise(p));
     cm_actor_count(p->actor, &before);
     CM_TRY(iteration(p));
     cm_actor_count(p->actor, &after);

@@ -9,6 +9,7 @@
 #include "backend/int8.h"
 #include "core/arena.h"
 #include "run/array_table.h"
+#include "run/layer_ranges.h"
 #include "run/weights.h"
 
 /* The arrays of the file, and memory for those that no block has. */
@@ -131,21 +132,13 @@ static cm_status put_weights(const cm_quantised_source *s, cm_checkpoint_writer 
     return status;
 }
 
-static void put_ranges(const cm_quantised_source *s, cm_json_writer *json) {
-    const cm_param_table *params = cm_network_parameters(s->network);
-    cm_json_begin_object(json, CM_STATE_QUANTISED);
-    for (int i = 0; i < params->count; i++)
-        if (s->ranges[i] > 0.0f) cm_json_put_float(json, params->param[i].name, s->ranges[i]);
-    cm_json_end_object(json);
-}
-
 static cm_status put_state(const cm_quantised_source *s, cm_checkpoint_writer *writer) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(2, &json));
     cm_json_begin_object(json, NULL);
     for (const cm_json *member = cm_json_first(s->of); member; member = cm_json_next(member))
         cm_json_put(json, cm_json_key(member), member);
-    put_ranges(s, json);
+    cm_layer_ranges_put(s->network, s->ranges, CM_STATE_QUANTISED, json);
     cm_json_end_object(json);
     cm_status status = cm_checkpoint_put_json(writer, CM_FILE_STATE, json);
     cm_json_writer_destroy(json);
@@ -159,27 +152,12 @@ cm_status cm_quantised_put(const cm_quantised_source *source, cm_checkpoint_writ
 
 /* ---- reading ---- */
 
-static bool may_be_int8(const cm_param *param) { return !param->state && param->ndim >= 2; }
-
-static cm_status read_range(const cm_param_table *params, const cm_json *member, float *ranges) {
-    const char *name = cm_json_key(member);
-    const double range = cm_json_number(member, 0.0);
-    for (int i = 0; i < params->count; i++) {
-        if (strcmp(params->param[i].name, name) != 0 || !may_be_int8(&params->param[i])) continue;
-        ranges[i] = (float)range;
-        if (range > 0.0 && range <= (double)FLT_MAX && ranges[i] > 0.0f) return CM_OK;
-        return cm_fail(CM_ERR_INPUT, "%s: %.60s: must be a finite number above 0", CM_STATE_QUANTISED, name);
-    }
-    return cm_fail(CM_ERR_INPUT, "%s: %.60s: is no layer of this network", CM_STATE_QUANTISED, name);
-}
-
-static cm_status read_ranges(cm_checkpoint_reader *reader, const cm_param_table *params, float *ranges) {
+static cm_status read_ranges(cm_checkpoint_reader *reader, const cm_network *network, float *ranges) {
     cm_json_doc *doc = NULL;
     const cm_json *layers = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need(cm_json_root(doc), CM_STATE_QUANTISED, CM_JSON_OBJECT, &layers);
-    for (const cm_json *m = status == CM_OK ? cm_json_first(layers) : NULL; m && status == CM_OK; m = cm_json_next(m))
-        status = read_range(params, m, ranges);
+    if (status == CM_OK) status = cm_layer_ranges_read(network, layers, ranges);
     cm_json_free(doc);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", CM_FILE_STATE);
 }
@@ -213,7 +191,7 @@ cm_status cm_quantised_load(cm_checkpoint_reader *reader, const cm_network *netw
     float *const blocks[2] = {parameters, state};
     float *read = NULL;
     CM_TRY(cm_alloc(&read, (size_t)params->count + 1, sizeof *read, "ranges of layers"));
-    cm_status status = read_ranges(reader, params, read);
+    cm_status status = read_ranges(reader, network, read);
     if (status == CM_OK) status = load_arrays(reader, network, read, blocks);
     if (status == CM_OK && ranges) memcpy(ranges, read, (size_t)params->count * sizeof *read);
     free(read);

@@ -173,7 +173,8 @@ static cm_status begin_round(cm_run *run) {
 
 static cm_status end_round(cm_run *run) {
     run->state.is_within = false;
-    return cm_run_hand_over_weights(run);
+    CM_TRY(cm_run_hand_over_weights(run));
+    return cm_run_measure_acting(run);
 }
 
 static cm_status iterate_in_turn(cm_run *run) {

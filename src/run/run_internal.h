@@ -1,5 +1,5 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run_shrink.c (a plan that
- * fits), run.c (the loop), run_save.c (when it saves), run_open.c (life),
+ * fits), run_acting.c (the agent that acts), run.c (the loop), run_save.c (when it saves), run_open.c (life),
  * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
  * run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan of a GPU's memory),
  * run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other programs read),
@@ -42,8 +42,10 @@ struct cm_run {
     cm_patient *patient;                                 /* on which environments are played: their code may hang */
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
-    cm_actor *actor;                           /* NULL: offline */
-    cm_evaluation report;                      /* that the run ends with */
+    cm_network *acting_network; /* of actor_agent where it acts in 8 bits, else NULL; owned, like the next one */
+    float *acting_ranges;       /* [rows of its table] */
+    cm_actor *actor;            /* NULL: offline */
+    cm_evaluation report;       /* that the run ends with */
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_env evaluated_env, reported_env;        /* theirs */
     cm_checkpoint_store *store;
@@ -121,6 +123,14 @@ cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* to the actor's a
 /* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
  * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
 cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
+
+/* run_acting.c: the agent that acts, and in 8 bits the ranges of its layers */
+cm_status cm_run_open_actor_agent(cm_run *run) CM_MUST_USE; /* CM_ERR_INPUT for 8 bits on a backend without */
+void cm_run_close_actor_agent(cm_run *run);
+/* When an iteration ends and the agent has its new weights: measures ranges if that is due. Collective. */
+cm_status cm_run_measure_acting(cm_run *run) CM_MUST_USE;
+void cm_run_put_acting(const cm_run *run, cm_json_writer *json); /* a member of state.json, if there are ranges */
+cm_status cm_run_read_acting(cm_run *run, const cm_json *root) CM_MUST_USE;
 
 /* run_memory.c, and cm_run_memory of run.h */
 /* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */

@@ -97,7 +97,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     cm_busy_with("measuring what fits", CM_BUSY_VAIN);
     CM_TRY(cm_run_plan_device(run));
-    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    CM_TRY(cm_run_open_actor_agent(run));
     cm_busy_with("beginning", CM_BUSY_VAIN);
     CM_TRY(open_fitting(run));
     if (cm_run_adopt_shrunk(run, request) && run->is_new) CM_TRY(begin_directory(run, request));
@@ -349,7 +349,7 @@ void cm_run_close(cm_run *run) {
     free(run->actor_bytes);
     cm_patient_destroy(run->patient);
     close_parts(run);
-    cm_agent_destroy(run->actor_agent);
+    cm_run_close_actor_agent(run);
     cm_pool_destroy(run->learning_pool);
     cm_pool_destroy(run->acting_pool);
     cm_pool_destroy(run->overlap_pool);

@@ -139,6 +139,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_run_put_fixed(run->config, CM_STATE_FIXED, json);
     cm_run_put_task(&run->session->env.spec, &run->probe, json);
     cm_run_counters_put(&counters, json);
+    cm_run_put_acting(run, json);
     cm_json_end_object(json);
 }
 
@@ -198,6 +199,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(check_state(run, root));
     CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK)));
     CM_TRY(cm_run_counters_read(root, &counters));
+    CM_TRY(cm_run_read_acting(run, root));
     return restore_counters(run, &counters);
 }
 

@@ -318,11 +318,11 @@ void cm_session_close(cm_session *s) {
 int64_t cm_session_share(const cm_session *s, int64_t whole) { return whole / s->comm->size; }
 int64_t cm_session_first(const cm_session *s, int64_t whole) { return cm_session_share(s, whole) * s->comm->rank; }
 
-cm_status cm_session_agent(cm_session *s, cm_agent **out) {
+cm_status cm_session_agent_of(cm_session *s, const cm_network *network, cm_agent **out) {
     const cm_configuration *c = &s->configuration;
     float gamma = (float)c->replay.discount;
     cm_agent_config config = {
-        .network = s->network,
+        .network = network,
         .rules = c->mcts.policy == CM_MCTS_ALPHAZERO ? &s->env : NULL,
         .task = s->env.spec.name,
         .backend = s->backend,
@@ -336,6 +336,17 @@ cm_status cm_session_agent(cm_session *s, cm_agent **out) {
     int simulations = c->agent.evaluation_simulations > c->mcts.num_simulations ? c->agent.evaluation_simulations : 0;
     CM_TRY(cm_planner_search_params(&c->mcts, false, simulations, &config.evaluation));
     return cm_agent_create(&config, out);
+}
+
+cm_status cm_session_agent(cm_session *s, cm_agent **out) { return cm_session_agent_of(s, s->network, out); }
+
+cm_status cm_session_check_acting(const cm_session *s) {
+    const bool is_int8 = s->configuration.agent.acting_dtype == CM_ACTING_INT8;
+    if (!is_int8 || s->backend->kind->takes_int8) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "Self-Play.acting_dtype: int8 is for backends cpu and ref, not for %s; set it to \"same\", or "
+                   "backend to \"cpu\"",
+                   s->backend->kind->name);
 }
 
 void cm_session_describe(const cm_session *s, char *out, size_t size) {

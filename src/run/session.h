@@ -68,8 +68,13 @@ cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE
 int64_t cm_session_share(const cm_session *session, int64_t whole);
 int64_t cm_session_first(const cm_session *session, int64_t whole);
 
-/* An agent on the session's network; the caller owns it and gives it weights. */
+/* An agent on the session's network, or on another one (borrowed) of the same configuration; the caller owns it and
+ * gives it weights. */
 cm_status cm_session_agent(cm_session *session, cm_agent **out) CM_MUST_USE;
+cm_status cm_session_agent_of(cm_session *session, const cm_network *network, cm_agent **out) CM_MUST_USE;
+
+/* CM_ERR_INPUT if self-play is to be in 8 bits and the backend does not take them. */
+cm_status cm_session_check_acting(const cm_session *session) CM_MUST_USE;
 
 /* One line: backend, threads, dtype. */
 void cm_session_describe(const cm_session *session, char *out, size_t size);

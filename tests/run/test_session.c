@@ -95,6 +95,21 @@ START_TEST(vectors_are_not_augmented) {
 }
 END_TEST
 
+START_TEST(backend_without_8_bits_does_not_act_in_them) {
+    const cm_backend_class kinds[] = {{.name = "cuda"}, {.name = "cpu", .takes_int8 = true}};
+    for (int i = 0; i < 4; i++) {
+        cm_backend backend = {.kind = &kinds[i / 2]};
+        cm_session session = {.backend = &backend};
+        session.configuration.agent.acting_dtype = i % 2 ? CM_ACTING_INT8 : CM_ACTING_SAME;
+        ck_assert_int_eq(cm_session_check_acting(&session), i == 1 ? CM_ERR_INPUT : CM_OK);
+        if (i == 1)
+            ck_assert_str_eq(cm_error_message(),
+                             "Self-Play.acting_dtype: int8 is for backends cpu and ref, not for cuda; set it to "
+                             "\"same\", or backend to \"cpu\"");
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("session");
     TCase *tc = tcase_create("session");
@@ -103,6 +118,7 @@ int main(void) {
     tcase_add_test(tc, a_session_says_it_once);
     tcase_add_test(tc, a_search_begins_no_prefix_that_training_never_began);
     tcase_add_test(tc, vectors_are_not_augmented);
+    tcase_add_test(tc, backend_without_8_bits_does_not_act_in_them);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }
