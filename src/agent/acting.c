@@ -431,7 +431,7 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s) {
 static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
     s->step = a->step + (uint64_t)t;
     s->ended = a->ended + (size_t)t * (size_t)a->config.environments;
-    CM_TRY(by_env(s, trace_rows(a, s, "stage", look)));
+    CM_TRY(by_env(s, trace_rows(a, s, "observe", look)));
     return begin_search(a, s);
 }
 

@@ -36,6 +36,7 @@ static const struct {
     {"backward", CM_STAGE_BACKWARD},
     {"optimizer", CM_STAGE_OPTIMIZER},
     {"stage", CM_STAGE_COPIES},
+    {"observe", CM_STAGE_COPIES},
     {"wait", CM_STAGE_WAITING},
     {"reduce", CM_STAGE_WAITING},
     {"play", CM_STAGES},

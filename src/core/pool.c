@@ -69,9 +69,9 @@ static void keep_failure(cm_pool *pool, int task, cm_status status) {
 /* Tasks belong to the range that the caller is in, on any thread. */
 static cm_status run_task(cm_pool *pool, int task, int worker) {
     const bool is_traced = worker > 0 && pool->range;
-    if (is_traced) cm_trace_begin(pool->range);
+    if (is_traced) cm_trace_join(pool->range);
     const cm_status status = pool->run(pool->context, task, worker);
-    if (is_traced) cm_trace_end();
+    if (is_traced) cm_trace_return();
     return status;
 }
 

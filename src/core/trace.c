@@ -93,6 +93,14 @@ void cm_trace_end(void) {
     chunk[at % CHUNK] = (range){stack.name[stack.depth], stack.begin[stack.depth], cm_clock_seconds(), stack.thread};
 }
 
+void cm_trace_join(const char *name) {
+    if (listener()) listener()->begin(name);
+}
+
+void cm_trace_return(void) {
+    if (listener()) listener()->end();
+}
+
 cm_status cm_trace_open(const char *path) {
     if (is_recording()) return cm_fail(CM_ERR_STATE, "%s: a trace is already being recorded", path);
     cm_file_writer *probe;

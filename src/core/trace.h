@@ -30,6 +30,10 @@ void cm_trace_end(void);
 
 /* The innermost range that the calling thread is in, as far as ranges were on when it began; NULL: none. */
 const char *cm_trace_range(void);
+/* What this thread does until cm_trace_return belongs to a range of another thread, which has given it work: a listener
+ * is told, nothing is recorded. */
+void cm_trace_join(const char *name);
+void cm_trace_return(void);
 
 #define CM_TRACE_BEGIN(name)                                                                                           \
     do {                                                                                                               \
