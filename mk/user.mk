@@ -24,6 +24,9 @@ benchmark: all ## times every part of the program on this machine
 
 profile: all ## says what a training spends its time on, and which keys to change (ARGS='connect4')
 	@$(BUILD)/cumind profile $(ARGS)
-profile-search profile-train profile-act: profile-%: all ## times that part with the configured network, and its share of the machine's speed
+profile-search: ## times searches of the configured network, and their share of the machine's speed
+profile-train: ## the same of updates
+profile-act: ## the same of self-play
+profile-search profile-train profile-act: profile-%: all
 	@$(BUILD)/cumind benchmark $* --network configured $(ARGS)
 .PHONY: deps deps-lint train benchmark profile profile-search profile-train profile-act

@@ -16,6 +16,7 @@
 #define CM_CLI_PROFILE_H
 
 #include "arena/tally.h"
+#include "cli/benchmark.h"
 #include "cli/output.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -163,7 +164,7 @@ typedef struct cm_profile {
     struct {
         const char *key; /* "us_per_update_eager" */
         double value;
-    } graph[CM_GRAPH_NUMBERS]; /* of captured graphs, as `cumind benchmark graph` has them */
+    } graph[CM_BENCHMARK_NUMBERS]; /* of captured graphs, as `cumind benchmark graph` has them */
     int graph_count;
     char left[256]; /* what there was no time for; "" */
 } cm_profile;

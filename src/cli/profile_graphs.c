@@ -29,7 +29,7 @@ cm_status cm_profile_graphs(cm_profile *p) {
     const cm_benchmark bench = bench_of(p, s);
     cm_benchmark_result result = {0};
     const cm_status status = s->backend->kind->replays ? cm_benchmark_graph(&bench, &result) : CM_OK;
-    for (int i = 0; i < result.count && i < CM_GRAPH_NUMBERS; i++) {
+    for (int i = 0; i < result.count; i++) {
         p->graph[p->graph_count].key = result.number[i].key;
         p->graph[p->graph_count++].value = result.number[i].value;
     }
