@@ -88,8 +88,8 @@ static account *mine(void) {
 }
 
 static void charge(account *a, double now) {
-    const cm_stage stage = own.stage[own.depth < DEEPEST ? own.depth - 1 : DEEPEST - 1];
     if (own.depth == 0) return;
+    const cm_stage stage = own.stage[own.depth < DEEPEST ? own.depth - 1 : DEEPEST - 1];
     a->all[stage] += now - own.since;
     if (own.leads) a->lead[stage] += now - own.since;
 }

@@ -189,7 +189,7 @@ START_TEST(a_launcher_ends_with_its_command_and_the_next_job_removes_their_folde
     static const char *const variable[] = {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_orte_tmpdir_base"};
     char text[4096], shared[2][256];
     if (!cm_program_has_mpi()) return;
-    pid_t job = start_with("trap '' TERM\necho $$ > begun\nexec sleep 60");
+    pid_t job = start_with("trap '' TERM\necho $$ > made && mv made begun\nexec sleep 60");
     cm_program_file(cm_test_folder, "begun", text, sizeof text);
     const pid_t launcher = (pid_t)strtol(text, NULL, 10);
     ck_assert_int_gt(launcher, 0);
