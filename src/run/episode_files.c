@@ -87,6 +87,13 @@ static cm_status prune(const cm_dir *folder, long long own, int most) {
 
 /* ---- the folder ---- */
 
+/* The one before is removed first: of a file that takes another's place ext4 writes the bytes to the disk at once, for
+ * which the next checkpoint then waits. */
+static cm_status write_best(const cm_dir *folder, const cm_file_bytes *gif) {
+    CM_TRY(cm_dir_unlink(folder, best_name));
+    return cm_dir_write_unsynced(folder, best_name, gif->data, gif->size);
+}
+
 cm_status cm_episode_files_write(const cm_dir *run, int64_t updates, const cm_file_bytes *gif, bool is_best, int most) {
     char name[NAME];
     cm_dir folder;
@@ -94,7 +101,7 @@ cm_status cm_episode_files_write(const cm_dir *run, int64_t updates, const cm_fi
     CM_TRY(cm_dir_enter(&folder, run, folder_name));
     name_file((long long)updates, name);
     cm_status status = cm_dir_write_unsynced(&folder, name, gif->data, gif->size);
-    if (status == CM_OK && is_best) status = cm_dir_write_unsynced(&folder, best_name, gif->data, gif->size);
+    if (status == CM_OK && is_best) status = write_best(&folder, gif);
     if (status == CM_OK) status = prune(&folder, (long long)updates, most);
     cm_dir_close(&folder);
     return status;

@@ -11,7 +11,7 @@
 #include "run/episode_files.h"
 #include "run/run_internal.h"
 
-enum { FRAMES = 16, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
+enum { FRAMES = 12, SLOWEST = 50, HOLD = 150 }; /* frames at most; hundredths of a second for one, and for the last */
 
 /* A picture that is being made. */
 typedef struct film {
