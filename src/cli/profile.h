@@ -224,5 +224,8 @@ cm_status cm_profile_graphs(cm_profile *p) CM_MUST_USE;
 
 void cm_profile_print(const cm_profile *p);
 cm_status cm_profile_print_json(const cm_profile *p) CM_MUST_USE;
+/* "1.2 G", three digits at most, in front of a unit. Returns `out`. */
+const char *cm_profile_short(double x, char out[16]);
+
 cm_status cm_profile_write_page(const cm_profile *p, const char *path) CM_MUST_USE;
 #endif

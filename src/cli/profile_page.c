@@ -20,25 +20,6 @@ static const char head[] =
     "text-align:right;white-space:nowrap}td:first-child,th:first-child{text-align:left}th{border-bottom:1px solid "
     "#8888}.note{opacity:.75}</style>\n</head>\n<body>\n";
 
-static const char *short_number(double x, char out[16]) {
-    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
-    int unit = 0;
-    while (x >= 999.5 && unit < 5) x /= 1000.0, unit++;
-    snprintf(out, 16, "%.3g%s", x, units[unit]);
-    return out;
-}
-
-static void put_text(FILE *out, const char *text) {
-    for (const char *c = text; *c; c++) {
-        const char *as = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
-        if (as) {
-            fputs(as, out);
-        } else {
-            fputc(*c, out);
-        }
-    }
-}
-
 static void put_area(cm_svg *svg, int colour, const double box[4], const char *title) {
     fputs("<g>", svg->out);
     cm_svg_title(svg, title);
@@ -156,13 +137,13 @@ static void draw_decades(cm_svg *svg, decades d) {
     for (int e = d.low; e <= d.high; e++) {
         const double y = roof_y(d, pow(10.0, e));
         cm_svg_grid(svg, LEFT, y, WIDTH - RIGHT, y);
-        snprintf(label, sizeof label, "%sFLOP/s", short_number(pow(10.0, e), text));
+        snprintf(label, sizeof label, "%sFLOP/s", cm_profile_short(pow(10.0, e), text));
         cm_svg_text(svg, LEFT - 6.0, y + 4.0, "end", label);
     }
     for (int e = LOWEST_INTENSITY; e <= HIGHEST_INTENSITY; e++) {
         const double x = roof_x(pow(10.0, e));
         cm_svg_grid(svg, x, 8.0, x, ROOF_HEIGHT - ROOF_BOTTOM);
-        cm_svg_text(svg, x, ROOF_HEIGHT - ROOF_BOTTOM + 16.0, "middle", short_number(pow(10.0, e), text));
+        cm_svg_text(svg, x, ROOF_HEIGHT - ROOF_BOTTOM + 16.0, "middle", cm_profile_short(pow(10.0, e), text));
     }
     cm_svg_text(svg, (LEFT + WIDTH - RIGHT) / 2.0, ROOF_HEIGHT - 8.0, "middle", "FLOP per byte");
 }
@@ -171,7 +152,7 @@ static void draw_operation(cm_svg *svg, decades d, const cm_operation *row, doub
     char title[192], rate[16];
     if (row->flop <= 0.0) return;
     snprintf(title, sizeof title, "%s, %s: %sFLOP/s, %.1f %% of the time of all operations", row->name,
-             cm_stage_name(row->stage), short_number(row->flop / row->saved / row->seconds, rate), 100.0 * share);
+             cm_stage_name(row->stage), cm_profile_short(row->flop / row->saved / row->seconds, rate), 100.0 * share);
     fputs("<g>", svg->out);
     cm_svg_title(svg, title);
     fprintf(svg->out, "<circle class=\"f%d\" fill-opacity=\".7\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/></g>\n",
@@ -224,7 +205,7 @@ static cm_status draw_sweep(const cm_sweep *s, FILE *out) {
         char rate[16];
         put_area(&svg, i == s->knee ? 2 : 0, box, i == s->knee ? "the knee" : s->point[i].value);
         cm_svg_text(&svg, box[0] + box[2] / 2.0, 124.0, "middle", s->point[i].value);
-        cm_svg_text(&svg, box[0] + box[2] / 2.0, box[1] - 4.0, "middle", short_number(s->point[i].rate, rate));
+        cm_svg_text(&svg, box[0] + box[2] / 2.0, box[1] - 4.0, "middle", cm_profile_short(s->point[i].rate, rate));
     }
     return put_picture(&svg, out);
 }
@@ -248,7 +229,7 @@ static void put_operations(const cm_profile *p, FILE *out) {
         const double least = cm_roofs_least(&p->roofs, row, &by_products);
         fprintf(out, "<tr><td>%s<td>%s<td>%.1f %%<td>%lld<td>%s<td>%s<td>%.0f %% of %s</tr>\n", row->name,
                 cm_stage_name(row->stage), 100.0 * row->seconds / all, (long long)row->calls,
-                short_number(row->flop / row->seconds, flops), short_number(row->bytes / row->seconds, bytes),
+                cm_profile_short(row->flop / row->seconds, flops), cm_profile_short(row->bytes / row->seconds, bytes),
                 100.0 * least / row->seconds, by_products ? "products" : "copies");
     }
     fputs("</table></div>\n", out);
@@ -261,7 +242,7 @@ static void put_ladder(const cm_profile *p, FILE *out) {
     for (int i = 0; i < p->ladder_count; i++) {
         const cm_precision *l = &p->ladder[i];
         fprintf(out, "<tr><td>%s<td>%s<td>%.2fx<td>%.2g<td>%.2g</tr>\n", cm_dtype_name(l->dtype),
-                short_number(l->per_second, rate), l->per_second / p->ladder[0].per_second, l->policy_error,
+                cm_profile_short(l->per_second, rate), l->per_second / p->ladder[0].per_second, l->policy_error,
                 l->value_error);
     }
     fputs("</table></div>\n", out);
@@ -290,11 +271,11 @@ static void put_head(const cm_profile *p, FILE *out) {
     char steps[16], updates[16];
     fputs(head, out);
     fputs("<h1>", out);
-    put_text(out, p->environment);
+    cm_svg_escape(out, p->environment);
     fputs("</h1>\n<p>", out);
-    put_text(out, p->backend);
+    cm_svg_escape(out, p->backend);
     fprintf(out, ": %s environment steps/s, %s updates/s, %.2f threads of %d busy</p>\n<main>\n",
-            short_number(p->base.env_steps, steps), short_number(p->base.updates, updates),
+            cm_profile_short(p->base.env_steps, steps), cm_profile_short(p->base.updates, updates),
             p->stages.busy / p->stages.wall, p->threads);
 }
 

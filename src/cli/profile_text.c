@@ -9,8 +9,7 @@
 
 enum { SHOWN = 12, BAR = 24 };
 
-/* "1.2 G", three digits at most. */
-static const char *short_number(double x, char out[16]) {
+const char *cm_profile_short(double x, char out[16]) {
     static const char *const units[] = {"", " k", " M", " G", " T", " P"};
     int unit = 0;
     while (x >= 999.5 && unit < 5) x /= 1000.0, unit++;
@@ -29,8 +28,8 @@ static void print_head(const cm_profile *p) {
     char steps[16], updates[16], simulations[16];
     cm_cli_line(4, "%s on %s", p->environment, p->backend);
     cm_cli_line(4, "%s env steps/s, %s updates/s, %s simulations/s over %.1f s and %lld iterations of %d steps",
-                short_number(p->base.env_steps, steps), short_number(p->base.updates, updates),
-                short_number(p->base.simulations, simulations), p->base.seconds, (long long)p->base.iterations,
+                cm_profile_short(p->base.env_steps, steps), cm_profile_short(p->base.updates, updates),
+                cm_profile_short(p->base.simulations, simulations), p->base.seconds, (long long)p->base.iterations,
                 p->steps);
     cm_cli_line(4, "opening took %.2f s, the first iteration %.2f s more than others; an iteration leaves %.0f bytes",
                 p->base.opening, p->base.first, p->base.growth);
@@ -62,8 +61,8 @@ static void print_operations(const cm_profile *p) {
         bool by_products;
         const double least = cm_roofs_least(&p->roofs, row, &by_products);
         printf("%-34.34s %-14s %4.1f %% %8lld %9s %8s  %3.0f %% of %s\n", row->name, cm_stage_name(row->stage),
-               100.0 * row->seconds / all, (long long)row->calls, short_number(row->flop / row->seconds, rate),
-               short_number(row->bytes / row->seconds, bytes), 100.0 * least / row->seconds,
+               100.0 * row->seconds / all, (long long)row->calls, cm_profile_short(row->flop / row->seconds, rate),
+               cm_profile_short(row->bytes / row->seconds, bytes), 100.0 * least / row->seconds,
                by_products ? "products" : "copies");
     }
     if (o->count > SHOWN) cm_cli_line(4, "and %d more kinds of operations (--json has them)", o->count - SHOWN);
@@ -72,8 +71,8 @@ static void print_operations(const cm_profile *p) {
 static void print_roofs(const cm_profile *p) {
     char flops[16], first[16], last[16];
     cm_cli_line(4, "roofs of %s: %sFLOP/s in float32, copies of %sB/s in cache to %sB/s in memory",
-                p->is_device ? "the device" : "one thread", short_number(p->roofs.flops[CM_F32], flops),
-                short_number(p->roofs.bytes[0], first), short_number(p->roofs.bytes[CM_ROOF_SIZES - 1], last));
+                p->is_device ? "the device" : "one thread", cm_profile_short(p->roofs.flops[CM_F32], flops),
+                cm_profile_short(p->roofs.bytes[0], first), cm_profile_short(p->roofs.bytes[CM_ROOF_SIZES - 1], last));
 }
 
 static void print_ladder(const cm_profile *p) {
@@ -81,7 +80,7 @@ static void print_ladder(const cm_profile *p) {
     printf("\n%-12s %12s %8s %14s %14s\n", "precision", "positions/s", "speed", "policy error", "value error");
     for (int i = 0; i < p->ladder_count; i++) {
         const cm_precision *l = &p->ladder[i];
-        printf("%-12s %12s %7.2fx %14.2g %14.2g\n", cm_dtype_name(l->dtype), short_number(l->per_second, rate),
+        printf("%-12s %12s %7.2fx %14.2g %14.2g\n", cm_dtype_name(l->dtype), cm_profile_short(l->per_second, rate),
                l->per_second / p->ladder[0].per_second, l->policy_error, l->value_error);
     }
 }
@@ -94,7 +93,7 @@ static void print_sweeps(const cm_profile *p) {
         cm_text text = {0};
         for (int k = 0; k < s->count; k++)
             cm_text_add(&text, "%s%s%s: %s", k ? ", " : "", s->point[k].value, k == s->knee ? "*" : "",
-                        short_number(s->point[k].rate, rate));
+                        cm_profile_short(s->point[k].rate, rate));
         cm_cli_line(18, "  %-15s %s", s->key, text.bytes);
     }
     if (p->left[0]) cm_cli_line(4, "no time was left for: %s (--seconds)", p->left);

@@ -72,7 +72,7 @@ cm_status cm_svg_end(cm_svg *svg, char **text) {
     return CM_OK;
 }
 
-static void put_text(FILE *out, const char *text) {
+void cm_svg_escape(FILE *out, const char *text) {
     for (const char *c = CM_PRINTABLE(text); *c; c++) {
         const char *replacement = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
         if (replacement) {
@@ -85,20 +85,20 @@ static void put_text(FILE *out, const char *text) {
 
 void cm_svg_title(cm_svg *svg, const char *text) {
     fputs("<title>", svg->out);
-    put_text(svg->out, text);
+    cm_svg_escape(svg->out, text);
     fputs("</title>\n", svg->out);
 }
 
 void cm_svg_text(cm_svg *svg, double x, double y, const char *anchor, const char *text) {
     fprintf(svg->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    put_text(svg->out, text);
+    cm_svg_escape(svg->out, text);
     fputs("</text>\n", svg->out);
 }
 
 void cm_svg_text_up(cm_svg *svg, double x, double y, const char *anchor, const char *text) {
     fprintf(svg->out, "<text x=\"%.1f\" y=\"%.1f\" transform=\"rotate(-90 %.1f %.1f)\" text-anchor=\"%s\">", x, y, x, y,
             anchor);
-    put_text(svg->out, text);
+    cm_svg_escape(svg->out, text);
     fputs("</text>\n", svg->out);
 }
 

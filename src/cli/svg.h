@@ -28,6 +28,9 @@ cm_status cm_svg_begin(cm_svg *svg, double width, double height, cm_theme theme)
 /* Ends it; *text is freed by the caller with free(). Errors: CM_ERR_MEMORY. */
 cm_status cm_svg_end(cm_svg *svg, char **text) CM_MUST_USE;
 
+/* Writes what can be printed of a text; characters that XML and HTML reserve are replaced. */
+void cm_svg_escape(FILE *out, const char *text);
+
 /* A text at (x, y); anchor: start, middle or end. Characters that XML reserves are replaced. */
 void cm_svg_text(cm_svg *svg, double x, double y, const char *anchor, const char *text);
 /* The same, read upwards. */
