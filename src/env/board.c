@@ -45,15 +45,30 @@ static char stone_of(int32_t cell) {
     return cell >= 0 && cell < 3 ? stones[cell] : '?';
 }
 
-void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size) {
+/* Of a picture; row r starts r * slant columns further right. */
+typedef struct board_size {
+    int rows, columns, slant;
+} board_size;
+
+/* How lines of a picture, from the top, and columns are labelled. */
+typedef struct labels {
+    const char *letters;
+    bool from_below; /* rows */
+} labels;
+
+static const labels plain_labels = {"abcdefghijklmnopqrstuvwxyz", false};
+static const labels point_labels = {"abcdefghjklmnopqrstuvwxyz", true};
+
+static void draw_picture(const board_size *board, const labels *by, const int32_t *cells, char *text, size_t size) {
     size_t used = 0;
-    for (int r = -1; r < rows; r++) {
+    for (int r = -1; r < board->rows; r++) {
         char line[128];
-        int at = r < 0 ? snprintf(line, sizeof line, "  ") : snprintf(line, sizeof line, "%2d", r + 1);
-        for (int s = 0; s < slant * r; s++) line[at++] = ' ';
-        for (int c = 0; c < columns; c++) {
+        int at = r < 0 ? snprintf(line, sizeof line, "  ")
+                       : snprintf(line, sizeof line, "%2d", by->from_below ? board->rows - r : r + 1);
+        for (int s = 0; s < board->slant * r; s++) line[at++] = ' ';
+        for (int c = 0; c < board->columns; c++) {
             line[at++] = ' ';
-            line[at++] = r < 0 ? (char)('a' + c) : stone_of(cells[r * columns + c]);
+            line[at++] = r < 0 ? by->letters[c] : stone_of(cells[r * board->columns + c]);
         }
         line[at++] = '\n';
         if (used + (size_t)at + 1 > size) break;
@@ -61,6 +76,14 @@ void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, ch
         used += (size_t)at;
     }
     if (size > 0) text[used] = '\0';
+}
+
+void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size) {
+    draw_picture(&(board_size){rows, columns, slant}, &plain_labels, cells, text, size);
+}
+
+void cm_board_points_picture(const int32_t *cells, int n, char *text, size_t size) {
+    draw_picture(&(board_size){n, n, 0}, &point_labels, cells, text, size);
 }
 
 void cm_picture_line(char *text, size_t size, const char *format, ...) {
@@ -75,6 +98,14 @@ void cm_picture_line(char *text, size_t size, const char *format, ...) {
 
 void cm_board_cell_name(int cell, int columns, char *text, size_t size) {
     snprintf(text, size, "%c%d", 'a' + cell % columns, cell / columns + 1);
+}
+
+void cm_board_point_name(int point, int n, char *text, size_t size) {
+    if (point == n * n) {
+        cm_name_pick(text, size, "pass");
+    } else {
+        snprintf(text, size, "%c%d", point_labels.letters[point % n], n - point / n);
+    }
 }
 
 bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_planes) {

@@ -34,11 +34,17 @@ bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_
 /* Rows with numbers, columns with letters, ". x o" as cells; row r starts r * slant columns further right. */
 void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size);
 
+/* The same of n x n crossings as Go names them: rows count from the bottom, and the letters have no i. */
+void cm_board_points_picture(const int32_t *cells, int n, char *text, size_t size);
+
 /* Adds a printf line to a picture; no end of line is needed. */
 void cm_picture_line(char *text, size_t size, const char *format, ...) CM_PRINTF(3, 4);
 
 /* "c4": column letter and row number from 1 at the top. */
 void cm_board_cell_name(int cell, int columns, char *text, size_t size);
+
+/* Of n x n crossings: "c4" as in cm_board_points_picture; n * n: "pass". As the Go Text Protocol names them. */
+void cm_board_point_name(int point, int n, char *text, size_t size);
 
 void cm_name_pick(char *text, size_t size, const char *name); /* copies a name, cut to size */
 

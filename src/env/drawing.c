@@ -23,19 +23,23 @@ double cm_drawing_y(const cm_drawn_grid *grid, int cell) {
     return grid->y + (row + 0.5) * grid->cell;
 }
 
-void cm_drawing_labels(cm_scene *scene, const cm_drawn_grid *grid, cm_colour colour) {
+static void draw_labels(cm_scene *scene, const cm_drawn_grid *grid, bool are_points, cm_colour colour) {
     const double size = fmin(11.0, 0.7 * grid->cell);
     char text[16];
-    for (int c = 0; c < grid->columns && c < 26; c++) {
-        snprintf(text, sizeof text, "%c", 'a' + c);
+    for (int c = 0; c < grid->columns && c < 26 - are_points; c++) {
+        snprintf(text, sizeof text, "%c", 'a' + c + (are_points && c >= 8));
         cm_scene_text(scene, grid->x + (c + 0.5) * grid->cell, grid->y - 0.6 * size, size, CM_ANCHOR_MIDDLE, colour,
                       text);
     }
     for (int r = 0; r < grid->rows; r++) {
-        snprintf(text, sizeof text, "%d", r + 1);
+        snprintf(text, sizeof text, "%d", are_points ? grid->rows - r : r + 1);
         cm_scene_text(scene, grid->x - 0.55 * size, grid->y + (r + 0.5) * grid->cell + 0.36 * size, size, CM_ANCHOR_END,
                       colour, text);
     }
+}
+
+void cm_drawing_labels(cm_scene *scene, const cm_drawn_grid *grid, cm_colour colour) {
+    draw_labels(scene, grid, false, colour);
 }
 
 void cm_drawing_lines(cm_scene *scene, const cm_drawn_grid *grid, bool through, cm_colour colour) {
@@ -82,7 +86,7 @@ static void draw_stars(cm_scene *scene, const cm_drawn_grid *grid) {
 void cm_drawing_crossings(cm_scene *scene, int size, const int32_t *cells, const cm_env_moment *moment) {
     const cm_drawn_grid grid = cm_drawing_grid(scene, size, size, 20.0);
     scene->background = CM_COLOUR_WOOD;
-    cm_drawing_labels(scene, &grid, CM_COLOUR_WOOD_LINE);
+    draw_labels(scene, &grid, true, CM_COLOUR_WOOD_LINE);
     cm_drawing_lines(scene, &grid, true, CM_COLOUR_WOOD_LINE);
     draw_stars(scene, &grid);
     for (int cell = 0; cell < size * size; cell++)

@@ -73,8 +73,12 @@ static void observe(const cm_env_params *params, const void *rules, float *obser
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
     int32_t cells[CM_GO_POINTS];
     board(params, rules, cells);
-    cm_board_picture(cells, params->size, params->size, 0, text, size);
+    cm_board_points_picture(cells, params->size, text, size);
     cm_picture_line(text, size, "area x - o: %+d  komi %g", cm_go_area((const cm_go *)rules), params->komi);
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    cm_board_point_name(action, params->size, text, size);
 }
 
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
@@ -160,4 +164,4 @@ static void draw(const cm_env_params *params, const void *rules, const cm_env_mo
 CM_ENV_DEF(cm_env_go, check, .name = "go", .about = "Surround more of an n x n board", .min_size = 2,
            .max_size = CM_GO_SIZE, .default_size = 9, .options = CM_ENV_SIZE | CM_ENV_KOMI, .describe = describe,
            .reset = reset, .step = step, .observe = observe, .legal = legal, .to_play = to_play, .picture = picture,
-           .board = board, .symmetry = symmetry, .draw = draw);
+           .action_name = action_name, .board = board, .symmetry = symmetry, .draw = draw);

@@ -43,6 +43,16 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     for (int c = 0; c < params->size * params->size; c++) cells[c] = cell[c];
 }
 
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_board_points_picture(cells, params->size, text, size);
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    cm_board_point_name(action, params->size, text, size);
+}
+
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     cm_board_dihedral(index, params->size, params->size * params->size, cell_map, action_map);
 }
@@ -65,12 +75,12 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
 }
 
 static void draw(const cm_env_params *params, const void *rules, const cm_env_moment *moment, cm_scene *scene) {
-    int32_t cells[CM_GOMOKU_SIZE * CM_GOMOKU_SIZE];
+    int32_t cells[CELLS];
     board(params, rules, cells);
     cm_drawing_crossings(scene, params->size, cells, moment);
 }
 
 CM_ENV_DEF(cm_env_gomoku, check, .name = "gomoku", .about = "Five in a row on n x n", .min_size = 5,
            .max_size = CM_GOMOKU_SIZE, .default_size = 15, .options = CM_ENV_SIZE | CM_ENV_EXACTLY_FIVE,
-           .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board,
-           .symmetry = symmetry, .draw = draw);
+           .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .picture = picture,
+           .action_name = action_name, .board = board, .symmetry = symmetry, .draw = draw);

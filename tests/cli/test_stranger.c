@@ -39,6 +39,7 @@ static const char *const lines[] = {
     "ladder own --include R --games 2",
     "play --run R --quiet",
     "play --config R/config.json --quiet",
+    "gtp --run R",
     "plot --run R",
     "plot R own --metric total_loss",
     "runs R",

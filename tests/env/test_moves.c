@@ -72,6 +72,37 @@ START_TEST(what_is_shown_of_moves_is_read_as_these) {
 }
 END_TEST
 
+/* As the Go Text Protocol names them: rows from below, no column i. */
+START_TEST(points_of_go_and_gomoku_are_counted_from_below) {
+    static const struct point {
+        const char *game, *name;
+        int action;
+    } points[] = {{"go9", "a9", 0},    {"go9", "j9", 8},        {"go9", "a1", 72},
+                  {"go9", "j1", 80},   {"go9", "pass", 81},     {"go9", "i1", -1},
+                  {"go19", "t19", 18}, {"gomoku15", "p1", 224}, {"gomoku15", "h15", 7}};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        begin(points[i].game);
+        ck_assert_int_eq(cm_env_action_parse(&env, points[i].name), points[i].action);
+        if (points[i].action >= 0) {
+            char name[16];
+            cm_move_text(&env, points[i].action, name);
+            ck_assert_str_eq(name, points[i].name);
+        }
+        end_game();
+    }
+}
+END_TEST
+
+START_TEST(pictures_have_the_names_of_points) {
+    char text[CM_ENV_PICTURE_BYTES];
+    begin("go9");
+    cm_env_picture(&env, state, text, sizeof text);
+    ck_assert_int_eq(strncmp(text, "   a b c d e f g h j\n 9 . . .", 29), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\n 1 . . . . . . . . .\n"));
+    end_game();
+}
+END_TEST
+
 START_TEST(finished_game_is_a_legal_list) {
     ck_assert_int_eq(play("0,3,1,4,2"), CM_OK);
     ck_assert(cm_env_ended(state));
@@ -196,6 +227,8 @@ int main(void) {
     suite_add_tcase(suite, names);
     tcase_add_test(names, names_are_mentioned_where_lists_may_hold_them);
     tcase_add_test(names, what_is_shown_of_moves_is_read_as_these);
+    tcase_add_test(names, points_of_go_and_gomoku_are_counted_from_below);
+    tcase_add_test(names, pictures_have_the_names_of_points);
     TCase *chance = tcase_create("chance");
     suite_add_tcase(suite, chance);
     tcase_add_checked_fixture(chance, NULL, end_game);

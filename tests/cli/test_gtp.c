@@ -1,0 +1,248 @@
+/* cumind gtp: what controllers of the Go Text Protocol ask, and what they get. */
+#include "runs.h"
+
+#define TINY                                                                                                           \
+    " --config default --threads 1 --set env_steps=32 --set min_memory_steps=16 --set num_envs=4 --set batch_size=8"   \
+    " --set hidden_dim=16 --set final_evaluation_episodes=1 --set num_simulations=2 --set evaluation_simulations=4"    \
+    " --set replay_ratio=1 --set policy=gumbel_muzero"
+
+static void begin_all(void) {
+    static const char *const games[] = {"go5", "othello", "hex4", "gomoku9", "catch"};
+    cm_test_folder_make();
+    for (size_t i = 0; i < sizeof games / sizeof *games; i++) {
+        char line[512];
+        snprintf(line, sizeof line, "train --quiet --run %s --set env_name=%s" TINY, games[i], games[i]);
+        expect_ok(line);
+    }
+}
+
+/* Sends the lines to an engine of the game's run, which must end well. */
+static void talk(const char *game, const char *input) {
+    char line[64];
+    snprintf(line, sizeof line, "gtp --run %s --threads 1", game);
+    cm_program_run_with(cm_test_folder, line, input, &result);
+    ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.err);
+    ck_assert_str_eq(result.err, "");
+}
+
+/* Answer number `index`, from 0, without the empty line at its end. */
+static const char *answer(int index) {
+    static char text[8192];
+    const char *at = result.out;
+    for (int i = 0; i < index; i++) {
+        at = strstr(at, "\n\n");
+        ck_assert_msg(at != NULL, "fewer than %d answers: %s", index + 1, result.out);
+        at += 2;
+    }
+    const char *end = strstr(at, "\n\n");
+    ck_assert_msg(end != NULL, "fewer than %d answers: %s", index + 1, result.out);
+    snprintf(text, sizeof text, "%.*s", (int)(end - at), at);
+    return text;
+}
+
+static void expect_answer(int index, const char *text) {
+    const char *got = answer(index);
+    ck_assert_msg(strcmp(got, text) == 0, "answer %d is \"%s\", not \"%s\"", index, got, text);
+}
+
+START_TEST(answers_have_numbers_and_comments_and_blank_lines_none) {
+    talk("go5", "1 protocol_version\n\n# nothing\n  \t\n00 name # who\r\n7\tknown_command\tplay\nknown_command foo\n"
+                "12 foo\nfoo\nplay b\nplay x a1\nplay b z9\nkomi x\n3 quit\nname\n");
+    ck_assert_str_eq(result.out,
+                     "=1 2\n\n=00 cumind\n\n=7 true\n\n= false\n\n?12 unknown command\n\n? unknown command\n\n"
+                     "? syntax error\n\n? syntax error\n\n? syntax error\n\n? syntax error\n\n=3\n\n");
+}
+END_TEST
+
+START_TEST(input_may_end_anywhere_and_lines_be_long) {
+    static char input[20000];
+    talk("go5", "name");
+    ck_assert_str_eq(result.out, "= cumind\n\n");
+    memset(input, 'a', sizeof input - 6);
+    strcpy(input + sizeof input - 7, "\nname");
+    talk("go5", input);
+    ck_assert_str_eq(result.out, "? unknown command\n\n= cumind\n\n");
+    for (size_t i = 0; i + 2 < 4000; i += 2) memcpy(input + i, "a ", 2);
+    strcpy(input + 3998, "\n");
+    talk("go5", input);
+    ck_assert_str_eq(result.out, "? unknown command\n\n");
+}
+END_TEST
+
+START_TEST(points_are_named_from_the_corner_below) {
+    talk("go5", "play b A1\nplay w e5\nshowboard\n");
+    expect_answer(2,
+                  "= \n   A B C D E\n 5 . . . . O 5\n 4 . . . . . 4\n 3 . . . . . 3\n 2 . . . . . 2\n 1 X . . . . 1\n"
+                  "   A B C D E");
+    talk("gomoku9", "play b J1\nplay w H9\nplay b I2\ngogui-rules_board\n");
+    ck_assert_str_eq(answer(2), "? syntax error");
+    ck_assert_ptr_nonnull(strstr(answer(3), "= . . . . . . . O .\n"));
+    ck_assert_ptr_nonnull(strstr(answer(3), "\n. . . . . . . . X"));
+}
+END_TEST
+
+START_TEST(size_is_that_of_the_network) {
+    talk("go5", "boardsize 5\nboardsize 9\nboardsize x\n");
+    expect_answer(0, "=");
+    expect_answer(1, "? unacceptable size: the network of the run is for 5 x 5");
+    expect_answer(2, "? syntax error");
+}
+END_TEST
+
+START_TEST(a_colour_may_move_twice_and_all_moves_be_taken_back) {
+    talk("go5",
+         "play b c3\nplay b c4\nplay b c5\nplay w pass\nplay w pass\nreg_genmove b\nplay w a1\nundo\nundo\nundo\n"
+         "undo\nundo\nundo\nundo\nshowboard\n");
+    for (int i = 0; i < 5; i++) expect_answer(i, "=");
+    ck_assert_int_eq(answer(5)[0], '=');
+    for (int i = 6; i < 13; i++) expect_answer(i, "=");
+    expect_answer(13, "? cannot undo");
+    ck_assert_ptr_null(strpbrk(answer(14), "XO"));
+}
+END_TEST
+
+START_TEST(superko_and_suicide_are_told_apart) {
+    talk("go5", "play b b2\nplay b c1\nplay b c3\nplay w d1\nplay w d3\nplay w e2\nplay w c2\nplay b d2\nplay w c2\n"
+                "play w a5\nplay w b4\nplay w a4\nplay b a5\nclear_board\nplay w a2\nplay w b1\nplay b a1\n");
+    for (int i = 0; i < 8; i++) expect_answer(i, "=");
+    expect_answer(8, "? illegal move: C2 makes a position that has been (positional superko)");
+    expect_answer(12, "? illegal move: A5 is occupied");
+    expect_answer(16, "? illegal move: A1 is suicide");
+}
+END_TEST
+
+START_TEST(generated_moves_are_played_and_legal) {
+    char input[4096] = "";
+    for (int i = 0; i < 30; i++) strcat(input, i % 2 ? "genmove w\n" : "genmove b\n");
+    talk("go5", input);
+    for (int i = 0; i < 30; i++) ck_assert_int_eq(answer(i)[0], '=');
+    char move[8];
+    ck_assert_int_eq(sscanf(answer(0), "= %7s", move), 1);
+    snprintf(input, sizeof input, "play b %s\nundo\nreg_genmove b\nreg_genmove b\nplay b %s\n", move, move);
+    talk("go5", input);
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(answer(i)[0], '=');
+}
+END_TEST
+
+/* The environment's games of 5 x 5 end after 50 plies. */
+START_TEST(games_may_be_longer_than_those_of_the_environment) {
+    char input[4096] = "", *at = input;
+    for (int point = 1; point < 25; point++) at += sprintf(at, "play b %c%d\n", "abcde"[point % 5], 1 + point / 5);
+    strcpy(at, "play w a1\nplay b c3\nplay w d3\nplay b d2\ngenmove w\nplay b e3\ngenmove w\nfinal_score\n");
+    talk("go5", input);
+    for (int i = 0; i < 32; i++) ck_assert_msg(answer(i)[0] == '=', "%d: %s", i, answer(i));
+}
+END_TEST
+
+START_TEST(komi_counts_and_other_rules_are_refused) {
+    talk("go5", "final_score\nkomi 0.5\nget_komi\nplay b c3\nfinal_score\nkomi 25\nfinal_score\nkomi 1000\n"
+                "kata-set-rules chinese-ogs\nkata-set-rules {\"ko\": \"SIMPLE\"}\n"
+                "kata-set-rules {\"ko\":\"POSITIONAL\", \"scoring\": \"AREA\", \"suicide\": false}\n"
+                "kata-set-rules tromp-taylor\n");
+    expect_answer(0, "= W+7.5");
+    expect_answer(2, "= 0.5");
+    expect_answer(4, "= B+24.5");
+    expect_answer(6, "= 0");
+    ck_assert_int_eq(answer(7)[0], '?');
+    expect_answer(8, "=");
+    ck_assert_int_eq(answer(9)[0], '?');
+    expect_answer(10, "=");
+    ck_assert_int_eq(answer(11)[0], '?');
+}
+END_TEST
+
+START_TEST(handicap_is_no_move) {
+    talk("go5",
+         "fixed_handicap 2\nset_free_handicap b2 d4 pass\nset_free_handicap b2 b2\nset_free_handicap b2 d4\nundo\n"
+         "set_free_handicap a1 a2\nfinal_status_list alive\nfinal_status_list dead\nclear_board\n"
+         "place_free_handicap 3\nundo\n");
+    expect_answer(0, "? invalid number of stones: 2 to 0 on 5 x 5");
+    expect_answer(1, "? bad vertex list");
+    expect_answer(2, "? bad vertex list");
+    expect_answer(3, "=");
+    expect_answer(4, "? cannot undo");
+    expect_answer(5, "? board not empty");
+    expect_answer(6, "= D4\nB2");
+    expect_answer(7, "=");
+    char first[4], second[4], third[4];
+    ck_assert_int_eq(sscanf(answer(9), "= %3s %3s %3s", first, second, third), 3);
+    expect_answer(10, "? cannot undo");
+}
+END_TEST
+
+START_TEST(othello_has_its_rules_and_its_result) {
+    talk("othello", "gogui-rules_game_id\ngogui-rules_board_size\ngogui-rules_board\ngogui-rules_side_to_move\n"
+                    "gogui-rules_legal_moves\nplay w d3\nplay b a1\nplay b d3\ngogui-rules_side_to_move\n"
+                    "gogui-rules_final_result\nfinal_score\ngenmove w\nundo\nundo\nundo\nkomi 3\n");
+    expect_answer(0, "= Othello");
+    expect_answer(1, "= 8");
+    expect_answer(2, "= . . . . . . . .\n. . . . . . . .\n. . . . . . . .\n. . . X O . . .\n. . . O X . . .\n"
+                     ". . . . . . . .\n. . . . . . . .\n. . . . . . . .");
+    expect_answer(3, "= black");
+    expect_answer(4, "= D3 C4 F5 E6");
+    expect_answer(5, "? illegal move: black is to move");
+    expect_answer(6, "? illegal move: A1 is not allowed now");
+    expect_answer(7, "=");
+    expect_answer(8, "= white");
+    expect_answer(9, "=");
+    expect_answer(10, "? cannot score: the game is not over");
+    ck_assert_int_eq(answer(11)[0], '=');
+    expect_answer(14, "? cannot undo");
+    expect_answer(15, "? unknown command");
+}
+END_TEST
+
+/* The shortest game that Black wins by taking all discs. */
+START_TEST(a_game_that_is_over_is_scored) {
+    talk("othello",
+         "play b e6\nplay w f4\nplay b e3\nplay w f6\nplay b g5\nplay w d6\nplay b e7\nplay w f5\nplay b c5\n"
+         "gogui-rules_final_result\ngogui-rules_legal_moves\nfinal_score\ngenmove w\nplay w a1\n");
+    for (int i = 0; i < 9; i++) expect_answer(i, "=");
+    expect_answer(9, "= Black wins");
+    expect_answer(10, "=");
+    expect_answer(11, "= B+13");
+    ck_assert_int_eq(answer(12)[0], '?');
+    expect_answer(13, "? illegal move: the game is over");
+}
+END_TEST
+
+START_TEST(hex_is_won_by_a_chain) {
+    talk("hex4",
+         "play b a1\nplay w b1\nplay b a2\nplay w b2\nplay b a3\nplay w b3\nplay b a4\ngogui-rules_final_result\n"
+         "final_score\nundo\ngogui-rules_final_result\ngogui-rules_side_to_move\n");
+    for (int i = 0; i < 7; i++) expect_answer(i, "=");
+    expect_answer(7, "= Black wins");
+    expect_answer(8, "= B+");
+    expect_answer(10, "=");
+    expect_answer(11, "= black");
+}
+END_TEST
+
+START_TEST(games_without_a_board_of_moves_are_refused) {
+    cm_program_run_with(cm_test_folder, "gtp --run catch", "name\n", &result);
+    cm_program_expect_error(&result, 2, "and catch is none; cumind play --run DIR plays it");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/gtp");
+    TCase *tests = tcase_create("gtp");
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
+    tcase_add_test(tests, answers_have_numbers_and_comments_and_blank_lines_none);
+    tcase_add_test(tests, input_may_end_anywhere_and_lines_be_long);
+    tcase_add_test(tests, points_are_named_from_the_corner_below);
+    tcase_add_test(tests, size_is_that_of_the_network);
+    tcase_add_test(tests, a_colour_may_move_twice_and_all_moves_be_taken_back);
+    tcase_add_test(tests, superko_and_suicide_are_told_apart);
+    tcase_add_test(tests, generated_moves_are_played_and_legal);
+    tcase_add_test(tests, games_may_be_longer_than_those_of_the_environment);
+    tcase_add_test(tests, komi_counts_and_other_rules_are_refused);
+    tcase_add_test(tests, handicap_is_no_move);
+    tcase_add_test(tests, othello_has_its_rules_and_its_result);
+    tcase_add_test(tests, a_game_that_is_over_is_scored);
+    tcase_add_test(tests, hex_is_won_by_a_chain);
+    tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
