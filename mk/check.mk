@@ -85,6 +85,12 @@ tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN wit
 	    EXCEPT='backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_row_kernel agent/test_simulations trainer/test_unroll cases/test_trainer replay/test_replay run/test_rehearsal \
 	    backend/cuda/module/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_job_ends distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' TEST_FLAGS=-O0 LDFLAGS='-fsanitize=thread' test-run
 
+check-tree: all ## pages of `cumind search --tree` in headless Chromium (chromium-driver): keys, numbers, contrast, axe-core, nothing loaded
+	@.venv-tree/bin/python3 -c 'import selenium, axe_selenium_python' 2>/dev/null || \
+	    { python3 -m venv .venv-tree && .venv-tree/bin/pip install -q selenium axe-selenium-python; }
+	@.venv-tree/bin/python3 scripts/check_tree $(BUILD)/cumind
+.PHONY: check-tree
+
 check-profile: all ## takes the advice of `cumind profile` from five bad starts, and measures whether it brings what it promises
 	@scripts/check_profile $(BUILD)/cumind
 
@@ -265,7 +271,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-profile check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-tree check-profile check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

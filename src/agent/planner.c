@@ -169,6 +169,10 @@ cm_status cm_planner_priors(cm_planner *p, int count, float *prior) {
     return CM_OK;
 }
 
+int cm_planner_root_action(const cm_planner *p, int row, int choice) {
+    return p->sampled ? cm_sampled_action(p->sampled, row, choice) : choice;
+}
+
 cm_status cm_planner_keep(cm_planner *p, const int32_t *actions) {
     if (p->on_device) return cm_fail(CM_ERR_INPUT, "search: no trees are kept on a device");
     return cm_search_keep(p->search, &p->model.search, actions);

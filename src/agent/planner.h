@@ -91,6 +91,9 @@ cm_status cm_planner_trees(cm_planner *planner, const cm_search **out) CM_MUST_U
  * Where actions are drawn these are their shares of the draws. Errors: those of cm_planner_trees. */
 cm_status cm_planner_priors(cm_planner *planner, int count, float *prior) CM_MUST_USE;
 
+/* The action that column `choice` of root `row` stands for in the trees of the last run: itself, or what was drawn. */
+int cm_planner_root_action(const cm_planner *planner, int row, int choice);
+
 /* Whether the trees of such a planner lie on the backend's device (those of a learnt model, where the
  * backend has kernels for them), so that a search of all rows costs little more than that of one. */
 bool cm_planner_is_on_device(const cm_planner_config *config);

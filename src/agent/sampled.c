@@ -142,6 +142,8 @@ void cm_sampled_result(const cm_sampled *s, int count, const cm_search_result *r
     }
 }
 
+int cm_sampled_action(const cm_sampled *s, int row, int choice) { return (int)drawn_at(s, row)[choice]; }
+
 void cm_sampled_prior(const cm_sampled *s, int row, const float *logits, float *prior) {
     float *shares = s->own.action_probs; /* a row of it, which is not read after a run */
     (void)cm_softmax(shares, logits, s->sizes.draws);

@@ -47,6 +47,9 @@ cm_status cm_sampled_request(cm_sampled *sampled, const cm_roots *roots, const c
 /* After the run: the results of `count` roots. */
 void cm_sampled_result(const cm_sampled *sampled, int count, const cm_search_result *result);
 
+/* The action that choice 0 .. K-1 of root `row` stands for. */
+int cm_sampled_action(const cm_sampled *sampled, int row, int choice);
+
 /* prior [A] of root `row`, whose logits [K] the search had. */
 void cm_sampled_prior(const cm_sampled *sampled, int row, const float *logits, float *prior);
 

@@ -5,6 +5,7 @@
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/positions.h"
+#include "cli/search_tree.h"
 
 static cm_status print_result(const cm_search_case *searched) {
     cm_json_writer *writer;
@@ -58,15 +59,20 @@ static cm_status refuse_together(const cm_arguments *arguments, const char *flag
 
 static cm_status run(cm_arguments *arguments) {
     static const char *const of_positions[] = {"--run",  "--positions", "--checkpoint", "--simulations", "--seed",
-                                               "--json", "--set",       "--backend",    "--dtype",       NULL};
-    static const char *const of_cases[] = {"--check", NULL};
+                                               "--json", "--set",       "--backend",    "--dtype",       "--tree",
+                                               NULL};
+    static const char *const of_cases[] = {"--check", NULL}, *const of_answers[] = {"--json", "--check", NULL};
     const char *path = cm_argument(arguments, "--case");
     if (path) {
         CM_TRY(refuse_together(arguments, "--case", of_positions));
         return run_case(arguments, path);
     }
+    if (cm_argument_is_set(arguments, "--tree")) {
+        CM_TRY(refuse_together(arguments, "--tree", of_answers));
+        return cm_cli_search_tree(arguments);
+    }
     if (!cm_argument_is_set(arguments, "--positions")) {
-        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE or --case FILE");
+        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE, --tree FILE or --case FILE");
     }
     CM_TRY(refuse_together(arguments, "--positions", of_cases));
     return cm_cli_search_positions(arguments);
@@ -79,6 +85,9 @@ static const cm_flag flags[] = {
      "stdin."},
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
+    {"--tree", "FILE",
+     "Write the tree of one position, the only line of --positions or the start, as a page FILE.html, or as "
+     "FILE.json."},
     CM_FLAG_CHECKPOINT,
     {"--seed", "S", "The start of all games is that of seed S (tasks with random starts); 0."},
     {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
@@ -89,7 +98,7 @@ static const cm_flag flags[] = {
 
 const cm_command cm_command_search = {
     .name = "search",
-    .about = "analyse positions with a run's agent, or run a search case",
+    .about = "analyse positions with a run's agent, draw a search tree, or run a search case",
     .positional = "",
     .details =
         "With --positions, searches the position at the end of every game of a file, without noise, and shows the "
@@ -99,11 +108,16 @@ const cm_command cm_command_search = {
         "whose arrays are over all actions: legal 0 or 1; q 0 where there were no visits; action null after the end of "
         "a game. Where actions are drawn (num_sampled_actions) the prior is their share of the draws, 0 for those that "
         "were not. A line that is not a legal game gets {moves, error}, and the exit status is 1 at the end.\n"
+        "With --tree, searches one position and writes the tree to a page that needs no network: N, Q, prior, value, "
+        "reward and, where the rules know it, the position of every node. Of more than 10,000 nodes those with the "
+        "most "
+        "visits are shown, and a page has at most 1 MB.\n"
         "Ctrl-C ends a search where it is: its positions are answered by the simulations so far (a member interrupted "
         "in JSON), and the exit status is 130; a second one ends at once.\n"
         "With --case, runs a reference case of the search and prints the finished tree, or checks it.",
     .flags = flags,
     .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"
                 "  echo 4,0,8 | cumind search --run RUN --positions -    # one position, drawn\n"
+                "  echo 4,0 | cumind search --run RUN --positions - --tree tree.html\n"
                 "  cumind search --check --case FILE    # prints ok, or the first difference\n",
     .run = run};

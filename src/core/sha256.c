@@ -9,6 +9,13 @@
 
 #include "core/retry.h"
 
+void cm_sha256_of(const void *bytes, size_t size, uint8_t out[CM_SHA256_BYTES]) {
+    SHA2_CTX hash;
+    SHA256Init(&hash);
+    SHA256Update(&hash, bytes, size);
+    SHA256Final(out, &hash);
+}
+
 static cm_status hash_all(const char *path, int file, char out[CM_SHA256_HEX]) {
     enum { PIECE = 1 << 16 };
     uint8_t piece[PIECE];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base64.h"
 #include "core/printable.h"
 #include "core/utf8.h"
 #include "draw/gif.h"
@@ -109,48 +110,32 @@ static void put_polygon(FILE *out, const cm_scene *scene, const cm_shape *s) {
 
 /* ---- images: GIF pictures in base64 ---- */
 
-typedef struct base64 {
-    FILE *out;
-    unsigned bits;
-    int waiting; /* bytes of `bits` */
-} base64;
-
 static cm_status put_base64(void *context, const void *bytes, size_t size) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    base64 *b = (base64 *)context;
-    for (size_t i = 0; i < size; i++) {
-        b->bits = b->bits << 8 | ((const unsigned char *)bytes)[i];
-        if (++b->waiting < 3) continue;
-        for (int shift = 18; shift >= 0; shift -= 6) fputc(digits[b->bits >> shift & 63], b->out);
-        b->bits = 0, b->waiting = 0;
-    }
+    cm_base64_put((cm_base64 *)context, bytes, size);
     return CM_OK;
 }
 
-static void end_base64(base64 *b) {
-    static const unsigned char nothing[2];
-    const int waiting = b->waiting;
-    if (waiting == 0) return;
-    (void)put_base64(b, nothing, (size_t)(3 - waiting));
-    fseek(b->out, waiting - 3, SEEK_CUR);
-    fputs(waiting == 1 ? "==" : "=", b->out);
+cm_status cm_vector_put_pixels(FILE *out, const cm_scene *scene, const cm_shape *s) {
+    const cm_image image = {.width = s->columns, .height = s->rows, .rgb = scene->byte + s->first};
+    cm_base64 b = {.out = out};
+    cm_gif *gif;
+    fputs("data:image/gif;base64,", out);
+    CM_TRY(cm_gif_create(put_base64, &b, &gif));
+    cm_status status = cm_gif_add(gif, &image, 0);
+    if (status == CM_OK) status = cm_gif_end(gif);
+    cm_gif_destroy(gif);
+    cm_base64_end(&b);
+    return status;
 }
 
 static cm_status put_image(FILE *out, const cm_scene *scene, const cm_shape *s) {
-    const cm_image image = {.width = s->columns, .height = s->rows, .rgb = scene->byte + s->first};
-    base64 b = {.out = out};
-    cm_gif *gif;
     fputs("<image", out);
     put(out, "x", s->x);
     put(out, "y", s->y);
     put(out, "width", s->width);
     put(out, "height", s->height);
-    fputs(" preserveAspectRatio=\"none\" href=\"data:image/gif;base64,", out);
-    CM_TRY(cm_gif_create(put_base64, &b, &gif));
-    cm_status status = cm_gif_add(gif, &image, 0);
-    if (status == CM_OK) status = cm_gif_end(gif);
-    cm_gif_destroy(gif);
-    end_base64(&b);
+    fputs(" preserveAspectRatio=\"none\" href=\"", out);
+    const cm_status status = cm_vector_put_pixels(out, scene, s);
     fputs("\"/>", out);
     return status;
 }

@@ -14,6 +14,9 @@ extern "C" {
  * caller to see (ferror). */
 cm_status cm_vector_put_shape(FILE *out, const cm_scene *scene, size_t index) CM_MUST_USE;
 
+/* Writes the address of the pixels of an image, "data:image/gif;base64,...". Errors: CM_ERR_MEMORY. */
+cm_status cm_vector_put_pixels(FILE *out, const cm_scene *scene, const cm_shape *image) CM_MUST_USE;
+
 /* Writes the start of a picture of width x height units, `scale` pixels each, as far as its background; its end is
  * "</svg>". */
 void cm_vector_put_start(FILE *out, const cm_scene *scene, double scale, const char *title);

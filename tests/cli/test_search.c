@@ -301,6 +301,71 @@ START_TEST(moves_may_be_named_as_they_are_shown) {
 }
 END_TEST
 
+/* ---- --tree ---- */
+
+START_TEST(a_tree_is_written_as_a_page_and_as_its_data_alone) {
+    static char page[CM_OUTPUT_BYTES], data[CM_OUTPUT_BYTES];
+    cm_json_doc *doc;
+    cm_program_run_with(cm_test_folder, "search --run game --positions - --tree t.html --simulations 40", "4,0\n",
+                        &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    ck_assert_msg(strncmp(result.out, "t.html: 41 nodes, ", 18) == 0, "%s", result.out);
+    cm_program_run_with(cm_test_folder, "search --run game --positions - --tree t.json --simulations 40", "4,0",
+                        &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    cm_program_file(cm_test_folder, "t.html", page, sizeof page);
+    cm_program_file(cm_test_folder, "t.json", data, sizeof data);
+    ck_assert_ptr_nonnull(strstr(page, data));
+    ck_assert_msg(cm_json_parse(data, strlen(data), "t.json", &doc) == CM_OK, "%s", cm_error_message());
+    const cm_json *root = cm_json_root(doc);
+    ck_assert_str_eq(cm_json_string(cm_json_get(root, "moves")), "b2, a1");
+    ck_assert_str_eq(cm_json_string(cm_json_get(root, "task")), "tictactoe");
+    ck_assert_int_eq(cm_json_size(cm_json_get(root, "visits")), 41);
+    cm_json_free(doc);
+}
+END_TEST
+
+START_TEST(without_positions_a_tree_is_that_of_the_start) {
+    static char first[CM_OUTPUT_BYTES];
+    cm_program_run(cm_test_folder, "search --run pole --tree s.json --simulations 9 --seed 5", &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    cm_program_file(cm_test_folder, "s.json", first, sizeof first);
+    ck_assert_ptr_nonnull(strstr(first, "\"moves\":\"\""));
+    cm_program_run(cm_test_folder, "search --run pole --tree s.json --simulations 9 --seed 6", &result);
+    cm_program_file(cm_test_folder, "s.json", result.err, sizeof result.err);
+    ck_assert_str_ne(first, result.err);
+}
+END_TEST
+
+static const struct tree_case {
+    const char *input, *flags, *says;
+} bad_trees[] = {
+    {"4\n4,0\n", "--tree t.html", "has several lines; --tree draws one position"},
+    {"4,4\n", "--tree t.html", "not a legal game: move 2"},
+    {"0,3,1,4,2\n", "--tree t.html", "the game is over after these moves"},
+    {"", "--tree t.svg", "--tree t.svg: must end with .html, a page, or .json"},
+    {"", "--tree .html", "--tree .html: must end with"},
+    {"", "--tree t.html --json", "--json does not belong to --tree"},
+    {"", "--tree t.html --case c.json", "--run does not belong to --case"},
+};
+
+START_TEST(what_has_no_tree_is_one_line_and_writes_nothing) {
+    char line[128], path[160];
+    snprintf(line, sizeof line, "search --run game --positions - %s", bad_trees[_i].flags);
+    snprintf(path, sizeof path, "%s/t.html", cm_test_folder);
+    unlink(path);
+    cm_program_run_with(cm_test_folder, line, bad_trees[_i].input, &result);
+    cm_program_expect_error(&result, 2, bad_trees[_i].says);
+    ck_assert(!cm_file_exists(path));
+}
+END_TEST
+
+START_TEST(a_tree_that_cannot_be_written_is_one_line) {
+    cm_program_run(cm_test_folder, "search --run game --tree nowhere/t.html --simulations 4", &result);
+    cm_program_expect_error(&result, 1, "nowhere/t.html");
+}
+END_TEST
+
 static const struct usage_case {
     const char *arguments, *says;
 } usages[] = {
@@ -328,6 +393,11 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("cli/search");
     TCase *tests = tcase_create("search");
+    tcase_add_test(tests, a_tree_is_written_as_a_page_and_as_its_data_alone);
+    tcase_add_test(tests, without_positions_a_tree_is_that_of_the_start);
+    tcase_add_loop_test(tests, what_has_no_tree_is_one_line_and_writes_nothing, 0,
+                        sizeof bad_trees / sizeof *bad_trees);
+    tcase_add_test(tests, a_tree_that_cannot_be_written_is_one_line);
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);

@@ -59,6 +59,7 @@ static const char *const lines[] = {
     "benchmark env --config R/config.json --seconds 0.01",
     "benchmark inference --network configured --config R/config.json --seconds 0.01",
     "search --run R --positions games.txt",
+    "search --run R --tree tree.html",
     "search --case R/case.json",
     "test-cases R --quiet",
     "report minatar R",
