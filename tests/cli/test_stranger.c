@@ -45,6 +45,7 @@ static const char *const lines[] = {
     "runs R",
     "runs R . --json",
     "runs --config R/config.json",
+    "serve R --port 0 --for 0.2",
     "inspect --run R",
     "inspect --run R --checkpoint latest --json",
     "inspect --config R/config.json",
@@ -167,10 +168,10 @@ static const char *fill(const char *line, const char *folder) {
 
 /* Whether a line opens what it is given, and so has to say that it does not. */
 static bool needs_environment(const char *line) {
-    static const char *const reads[] = {"plot",       "runs",        "inspect --run", "environments",
-                                        "devices",    "report",      "doctor",        "help",
-                                        "completion", "version",     "search --case", "test-cases",
-                                        "--explain",  "--init-from", "--replay-from", "export"};
+    static const char *const reads[] = {"plot",          "runs",          "inspect --run", "serve",     "environments",
+                                        "devices",       "report",        "doctor",        "help",      "completion",
+                                        "version",       "search --case", "test-cases",    "--explain", "--init-from",
+                                        "--replay-from", "export"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (strstr(line, reads[i])) return false;
     return true;
