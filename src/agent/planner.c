@@ -120,8 +120,8 @@ static cm_status explain(const cm_planner *p, int rows, cm_status status) {
 void cm_planner_heed(cm_planner *p, const cm_stop *stop) { p->stream->stop = stop; }
 
 cm_status cm_planner_begin(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
-    if (cm_stop_asked(p->stream->stop)) return cm_fail(CM_ERR_INTERRUPTED, "a search was broken off");
     p->simulations = 0;
+    if (cm_stop_asked(p->stream->stop)) return cm_fail(CM_ERR_INTERRUPTED, "a search was broken off");
     p->roots = p->searched = *roots;
     p->result = p->found = *result;
     if (p->sampled) CM_TRY(cm_sampled_request(p->sampled, roots, result, &p->searched, &p->found));

@@ -11,6 +11,7 @@ struct cm_analyser {
     cm_pool *pool;
     int planners, rows;   /* capacity = planners * rows */
     cm_planner **planner; /* [planners], owned */
+    cm_time_rate *rates;  /* [planners] */
     cm_arena arena;       /* of all arrays, owned */
     char *states;         /* [capacity, state_size] */
     uint8_t *legal;       /* [capacity, A], like the next ones */
@@ -18,7 +19,9 @@ struct cm_analyser {
     int32_t *visits;
     int32_t *action; /* [capacity], like the next ones */
     float *value;
-    int count; /* of the run that goes on */
+    int count;           /* of the run that goes on */
+    double seconds;      /* that it may take; 0: any time */
+    const cm_stop *stop; /* borrowed; NULL: never asked */
 };
 
 /* ---- memory ---- */
@@ -26,6 +29,7 @@ struct cm_analyser {
 static void alloc_rows(cm_analyser *a) {
     size_t n = (size_t)(a->planners * a->rows), width = (size_t)a->env->spec.actions;
     a->planner = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->planner);
+    a->rates = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->rates);
     a->states = cm_arena_alloc(&a->arena, n * a->env->spec.state_size);
     a->legal = cm_arena_alloc(&a->arena, n * width);
     a->prior = cm_arena_alloc(&a->arena, n * width * sizeof(float));
@@ -87,8 +91,9 @@ static void clear(cm_analyser *a, int i) {
     a->action[i] = CM_NO_ACTION;
 }
 
-/* Positions first .. first+count-1 with one planner. */
-static cm_status search(cm_analyser *a, cm_planner *planner, int first, int count) {
+/* Positions first .. first+count-1 with planner number `task`. */
+static cm_status search(cm_analyser *a, int task, int first, int count) {
+    cm_planner *planner = a->planner[task];
     const cm_env *env = a->env;
     size_t width = (size_t)env->spec.actions, offset = (size_t)first * width;
     for (int k = 0; k < count; k++) {
@@ -99,7 +104,8 @@ static cm_status search(cm_analyser *a, cm_planner *planner, int first, int coun
     const cm_roots roots = {.count = count, .legal = env->def->legal ? a->legal + offset : NULL};
     cm_search_result result = {
         .visits = a->visits + offset, .value = a->value + first, .qvalues = a->q + offset, .action = a->action + first};
-    const cm_status status = cm_planner_run(planner, &roots, &result);
+    const cm_search_params *params = &cm_agent_get_config(a->agent)->evaluation;
+    const cm_status status = cm_time_run(&a->rates[task], planner, params, &roots, &result, a->seconds, a->stop);
     if (status != CM_OK && (status != CM_ERR_INTERRUPTED || cm_planner_simulations(planner) == 0)) return status;
     CM_TRY(cm_planner_priors(planner, count, a->prior + offset));
     for (int k = 0; k < count; k++) {
@@ -109,8 +115,11 @@ static cm_status search(cm_analyser *a, cm_planner *planner, int first, int coun
 }
 
 void cm_analyser_heed(cm_analyser *a, const cm_stop *stop) {
+    a->stop = stop;
     for (int i = 0; i < a->planners; i++) cm_planner_heed(a->planner[i], stop);
 }
+
+void cm_analyser_limit(cm_analyser *a, double seconds) { a->seconds = seconds; }
 
 /* The positions are divided evenly, so that no planner waits while another has all of them. */
 static cm_status run_task(void *context, int task, int worker) {
@@ -118,7 +127,7 @@ static cm_status run_task(void *context, int task, int worker) {
     cm_analyser *a = context;
     int share = (a->count + a->planners - 1) / a->planners, first = task * share;
     int count = a->count - first < share ? a->count - first : share;
-    return count > 0 ? search(a, a->planner[task], first, count) : CM_OK;
+    return count > 0 ? search(a, task, first, count) : CM_OK;
 }
 
 cm_status cm_analyser_run(cm_analyser *a, int count) {

@@ -7,6 +7,7 @@
 #define CM_ARENA_ANALYSE_H
 
 #include "agent/agent.h"
+#include "arena/time_limit.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ typedef struct cm_analysis {
     int drawn;             /* how many actions the search drew to choose from; 0: it chose from all that are legal */
     const float *prior;    /* the network's policy over the legal actions, without noise; sums to 1. Where actions are
                               drawn: their shares of the draws, 0 for those that were not */
-    const int32_t *visits; /* simulations through each action; sum to N */
+    const int32_t *visits; /* simulations through each action; sum to N, or to less where time was limited */
     const float *q;        /* reward + discount * value of each action, 0 where not visited */
     float value;           /* mean of the returns of the search; 0 after the end, when none is to come */
     int32_t action;        /* what the agent plays, without noise; CM_NO_ACTION after the end, and if it is not known */
@@ -50,6 +51,10 @@ void *cm_analyser_state(cm_analyser *analyser, int i);
 
 /* From now on, until the next call: once `stop` (borrowed; NULL, as at first: never) is asked a run ends soon. */
 void cm_analyser_heed(cm_analyser *analyser, const cm_stop *stop);
+
+/* From now on, until the next call: a run takes so many seconds at most (arena/time_limit.h), and what is there then is
+ * its answer; 0, as at first: it has its N simulations. */
+void cm_analyser_limit(cm_analyser *analyser, double seconds);
 
 /* Analyses positions 0 .. count-1. Errors: those of the search. CM_ERR_INTERRUPTED: it was asked to end, and what is
  * there of each position is of fewer than N simulations, or of none, as after the end of a game. */

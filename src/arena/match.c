@@ -84,6 +84,11 @@ cm_match_shape cm_match_shape_of(int games, const cm_pool *pool) {
     return (cm_match_shape){.shards = shards, .rows = rows, .workers = shards < workers ? shards : workers};
 }
 
+cm_match_shape cm_match_shape_timed(int games, const cm_pool *pool) {
+    const int workers = cm_pool_size(pool), shards = games < workers ? games : workers;
+    return (cm_match_shape){.shards = shards, .rows = 1, .workers = shards};
+}
+
 cm_status cm_match_create(const cm_match_config *config, cm_match **out) {
     const cm_env_spec *spec = &config->env->spec;
     cm_match *m = NULL;

@@ -40,6 +40,9 @@ typedef struct cm_match_config {
 /* The shape for `games` games at a time by the workers of the pool. */
 cm_match_shape cm_match_shape_of(int games, const cm_pool *pool);
 
+/* The same where moves are timed: each worker plays one game at a time. */
+cm_match_shape cm_match_shape_timed(int games, const cm_pool *pool);
+
 /* Takes all memory; the caller owns the match. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_match_create(const cm_match_config *config, cm_match **out) CM_MUST_USE;
 void cm_match_destroy(cm_match *match); /* NULL is allowed */

@@ -15,11 +15,24 @@ typedef struct agent_player {
     const cm_env *env;
     int workers, rows;     /* rows of a planner */
     cm_planner **planners; /* [workers], owned */
-    uint8_t *legal;        /* [workers, rows, A], owned; NULL if every action always is */
+    cm_time_rate *rates;   /* [workers], owned */
+    cm_search_params params;
+    uint8_t *legal; /* [workers, rows, A], owned; NULL if every action always is */
 } agent_player;
 
-/* The moves first .. first + count - 1 of a turn. */
-static cm_status search(agent_player *p, const cm_turn *turn, int first, int count) {
+/* Seconds for all games of a turn: those of the game that is furthest. 0: no limit. */
+static double time_of_turn(const agent_player *p, const cm_turn *turn) {
+    const int players = p->env->spec.players;
+    double seconds = 0.0;
+    for (int k = 0; k < turn->count; k++) {
+        const double own = cm_time_of_move(&p->base.time, &p->env->spec, (int)turn->steps[k] / players);
+        if (k == 0 || own < seconds) seconds = own;
+    }
+    return seconds;
+}
+
+/* The moves first .. first + count - 1 of a turn, in some seconds; 0: no limit. */
+static cm_status search(agent_player *p, const cm_turn *turn, int first, int count, double seconds) {
     size_t width = (size_t)p->env->spec.actions;
     cm_planner *planner = p->planners[turn->worker];
     cm_planner_heed(planner, turn->stop);
@@ -31,14 +44,15 @@ static cm_status search(agent_player *p, const cm_turn *turn, int first, int cou
     }
     cm_roots roots = {.count = count, .legal = legal};
     cm_search_result result = {.action = turn->actions + first};
-    return cm_planner_run(planner, &roots, &result);
+    return cm_time_run(&p->rates[turn->worker], planner, &p->params, &roots, &result, seconds, turn->stop);
 }
 
 static cm_status agent_choose(cm_player *player, const cm_turn *turn) {
     agent_player *p = (agent_player *)player;
+    const double seconds = time_of_turn(p, turn);
     for (int first = 0; first < turn->count; first += p->rows) {
-        int left = turn->count - first;
-        CM_TRY(search(p, turn, first, left < p->rows ? left : p->rows));
+        const int left = turn->count - first, count = left < p->rows ? left : p->rows;
+        CM_TRY(search(p, turn, first, count, seconds * count / turn->count));
     }
     return CM_OK;
 }
@@ -47,14 +61,17 @@ static void agent_destroy(cm_player *player) {
     agent_player *p = (agent_player *)player;
     for (int i = 0; p->planners && i < p->workers; i++) cm_planner_destroy(p->planners[i]);
     free(p->planners);
+    free(p->rates);
     free(p->legal);
     free(p);
 }
 
 static cm_status open_agent_player(agent_player *p, cm_agent *agent) {
     cm_planner_config config = {.search = cm_agent_get_config(agent)->evaluation};
+    p->params = config.search;
     size_t masks = (size_t)p->rows * (size_t)p->env->spec.actions;
     CM_TRY(cm_alloc(&p->planners, (size_t)p->workers, sizeof(cm_planner *), "a player"));
+    CM_TRY(cm_alloc(&p->rates, (size_t)p->workers, sizeof *p->rates, "a player"));
     if (p->env->def->legal) {
         CM_TRY(cm_alloc(&p->legal, (size_t)p->workers, masks, "a player"));
         p->base.bytes += (size_t)p->workers * masks;

@@ -11,6 +11,7 @@
 #define CM_ARENA_PLAYER_H
 
 #include "agent/agent.h"
+#include "arena/time_limit.h"
 #include "core/rng.h"
 #include "core/stop.h"
 #include "env/env.h"
@@ -46,7 +47,8 @@ typedef struct cm_player cm_player;
 struct cm_player {
     cm_status (*choose)(cm_player *player, const cm_turn *turn); /* turns of different workers may run at once */
     void (*destroy)(cm_player *player);
-    size_t bytes; /* of memory that it takes */
+    size_t bytes;         /* of memory that it takes */
+    cm_time_control time; /* of an agent, set before its first turn: how long it may think about all games of a turn */
 };
 
 void cm_player_destroy(cm_player *player); /* NULL is allowed */

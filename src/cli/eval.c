@@ -132,7 +132,8 @@ static cm_status evaluate(cm_arguments *arguments, const cm_loaded *own) {
 
 /* One player has no opponent, but random play to be compared with. */
 static bool is_compared(const cm_arguments *arguments, const cm_env *env) {
-    static const char *const of_games[] = {"--games", "--opening", "--save-games"};
+    static const char *const of_games[] = {"--games", "--opening", "--save-games", "--seconds-per-move",
+                                           "--seconds-per-game"};
     const char *opponent = cm_argument(arguments, "--opponent");
     for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++)
         if (cm_argument_is_set(arguments, of_games[i])) return false;
@@ -140,7 +141,8 @@ static bool is_compared(const cm_arguments *arguments, const cm_env *env) {
 }
 
 static cm_status run_eval(cm_arguments *arguments) {
-    static const char *const of_matches[] = {"--opponent", "--games", "--opening", "--save-games"};
+    static const char *const of_matches[] = {"--opponent",         "--games",           "--opening", "--save-games",
+                                             "--seconds-per-move", "--seconds-per-game"};
     const char *run = NULL;
     cm_loaded own;
     bool is_match = false, is_positions = cm_argument_is_set(arguments, "--positions");
@@ -176,6 +178,7 @@ static const cm_flag flags[] = {
      "Instead of games: the share of the agent's moves that keep the exact value in the solved positions of a file, "
      "such as tests/data/connect4.jsonl."},
     CM_FLAG_SIMULATIONS,
+    CM_FLAGS_TIME,
     {"--seed", "S", "Episode i resets with seed S + i; 0."},
     {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
     CM_FLAGS_MACHINE,
@@ -194,7 +197,9 @@ const cm_command cm_command_eval = {
                "drawn and lost. Against perfect, also the share of the agent's moves that keep the exact value of the "
                "position, by thirds of the longest game, and the same of its choices: positions with at least two "
                "legal moves of which at least one loses value. --simulations and --set also concern another run as "
-               "opponent, which plays with its best checkpoint, or its latest if none was evaluated.\n"
+               "opponent, which plays with its best checkpoint, or its latest if none was evaluated.\n" CM_TIME_DETAILS
+               " Games are then played one at a time by each thread, and --seconds-per-game is divided "
+               "over a game's moves beforehand.\n"
                "Ctrl-C prints what the episodes, games, lines or positions say that have ended, and the exit status is "
                "130; a second one ends at once.",
     .flags = flags,

@@ -261,16 +261,20 @@ static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant
     cm_contest_size size;
     cm_match *match = NULL;
     cm_ticker ticker;
+    cm_time_control time = {0};
+    CM_TRY(cm_cli_time_control(arguments, &time));
     CM_TRY(cm_contest_size_of(arguments, &session->env, they->loaded.agent ? -1 : 0, &size));
     cm_match_config config = {.env = &session->env,
                               .pool = session->pool,
-                              .shape = cm_match_shape_of(size.games, session->pool),
+                              .shape = cm_time_is_limited(&time) ? cm_match_shape_timed(size.games, session->pool)
+                                                                 : cm_match_shape_of(size.games, session->pool),
                               .games = size.games,
                               .keeps_moves = true,
                               .tally = &ticker.tally,
                               .stop = cm_interrupt_asks()};
     CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
+    (*ours)->time = they->player->time = time;
     config.players[0] = *ours, config.players[1] = they->player;
     r->opening = size.opening;
     CM_TRY(cm_match_create(&config, &match));
@@ -300,6 +304,9 @@ static cm_status play_exhaustively(const cm_arguments *arguments, report *r) {
     if (cm_argument_is_set(arguments, "--games") || cm_argument_is_set(arguments, "--opening")) {
         return cm_fail(CM_ERR_INPUT, "--opponent all: follows every reply once; leave out --games and --opening");
     }
+    if (cm_argument_is_set(arguments, "--seconds-per-move") || cm_argument_is_set(arguments, "--seconds-per-game"))
+        return cm_fail(CM_ERR_INPUT, "--opponent all: its games have no clock; leave out --seconds-per-move and "
+                                     "--seconds-per-game");
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
     cm_ticker_begin(&ticker, arguments, r->own->session->configuration.run.log_interval, "lines at their end",
                     "moves chosen", 0);

@@ -75,6 +75,8 @@ cm_status cm_game_undo(cm_game *game, int *taken) {
 cm_status cm_game_think(cm_game *game, cm_analysis *out) {
     if (!game->analyser) return cm_fail(CM_ERR_INPUT, "there is no agent; play with --run DIR");
     memcpy(cm_analyser_state(game->analyser, 0), game->state, game->env->spec.state_size);
+    cm_analyser_limit(game->analyser,
+                      cm_time_of_move(&game->time, &game->env->spec, game->count / game->env->spec.players));
     CM_TRY(cm_analyser_run(game->analyser, 1));
     *out = cm_analyser_get(game->analyser, 0);
     return CM_OK;

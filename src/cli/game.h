@@ -16,6 +16,7 @@ typedef struct cm_game {
     const cm_env *env;     /* borrowed */
     cm_analyser *analyser; /* owned; NULL: there is no agent */
     cm_mover mover[2];     /* of players 0 and 1 */
+    cm_time_control time;  /* of the agent's moves, and hints */
     uint64_t seed;         /* of the start */
     void *state, *scratch; /* owned; scratch is another position while one is asked for */
     cm_game_move *moves;   /* [count], owned */

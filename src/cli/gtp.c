@@ -49,7 +49,7 @@ cm_status cm_gtp_int(const cm_gtp *gtp, int index, int *value) {
 
 /* ---- the protocol ---- */
 
-static const cm_gtp_command *const tables[] = {cm_gtp_core, cm_gtp_go, cm_gtp_gogui, NULL};
+static const cm_gtp_command *const tables[] = {cm_gtp_core, cm_gtp_go, cm_gtp_gogui, cm_gtp_time, NULL};
 
 static const cm_gtp_command *find_command(const cm_gtp *gtp, const char *name) {
     for (int t = 0; tables[t]; t++)
@@ -134,6 +134,15 @@ static int32_t find_best(const cm_gtp *gtp, const cm_analysis *analysis, const u
     return best;
 }
 
+static cm_status think(cm_gtp *gtp, int player, const void *state) {
+    const double begun = cm_clock_seconds();
+    memcpy(cm_analyser_state(gtp->analyser, 0), state, gtp->env->spec.state_size);
+    cm_analyser_limit(gtp->analyser, cm_gtp_clock_next(&gtp->clock, &gtp->env->spec, player));
+    const cm_status status = cm_analyser_run(gtp->analyser, 1);
+    cm_gtp_clock_count(&gtp->clock, player, cm_clock_seconds() - begun);
+    return status;
+}
+
 cm_status cm_gtp_choose(cm_gtp *gtp, int player, bool may_pass, int32_t *action) {
     uint8_t legal[CM_ENV_MAX_SEARCHED];
     cm_gtp_position_legal(&gtp->game, player, legal);
@@ -142,8 +151,7 @@ cm_status cm_gtp_choose(cm_gtp *gtp, int player, bool may_pass, int32_t *action)
     if (*action >= 0 && !may_pass) legal[*action] = 0;
     if (!state && gtp->game.go) return CM_OK;
     if (!state) return cm_fail(CM_ERR_INPUT, "the game is over, or the other player is to move");
-    memcpy(cm_analyser_state(gtp->analyser, 0), state, gtp->env->spec.state_size);
-    CM_TRY(cm_analyser_run(gtp->analyser, 1));
+    CM_TRY(think(gtp, player, state));
     const cm_analysis analysis = cm_analyser_get(gtp->analyser, 0);
     const int32_t best = find_best(gtp, &analysis, legal);
     if (best >= 0) *action = best;
@@ -196,6 +204,7 @@ static cm_status run_boardsize(cm_gtp *gtp) {
 
 static cm_status run_clear_board(cm_gtp *gtp) {
     cm_gtp_position_clear(&gtp->game);
+    cm_gtp_clock_begin(&gtp->clock);
     return CM_OK;
 }
 
@@ -299,6 +308,7 @@ static cm_status run(cm_arguments *arguments) {
     const char *path = NULL;
     cm_loaded loaded = {0};
     CM_TRY(cm_cli_need_run(arguments, &path));
+    CM_TRY(cm_cli_time_control(arguments, &gtp.clock.own));
     CM_TRY(cm_loaded_open(arguments, &loaded));
     cm_status status = open_engine(&gtp, &loaded);
     cm_interrupt_ends("gtp");
@@ -310,9 +320,13 @@ static cm_status run(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {
-    CM_FLAG_RUN,         CM_FLAG_CHECKPOINT,
-    CM_FLAG_SIMULATIONS, {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
-    CM_FLAGS_MACHINE,    CM_FLAGS_END,
+    CM_FLAG_RUN,
+    CM_FLAG_CHECKPOINT,
+    CM_FLAG_SIMULATIONS,
+    CM_FLAGS_TIME,
+    {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
+    CM_FLAGS_MACHINE,
+    CM_FLAGS_END,
 };
 
 const cm_command cm_command_gtp = {
@@ -324,9 +338,10 @@ const cm_command cm_command_gtp = {
         "referees expect it. Go, and with GoGui's rule commands the other games on boards whose moves are cells: "
         "Othello, Gomoku, Hex, TicTacToe.\n"
         "Go is played by the run's rules: area scoring, positional superko, no suicide, on the size that its network "
-        "was trained for. A komi may be set, and counts in scores; the network has learnt the run's.",
+        "was trained for. A komi may be set, and counts in scores; the network has learnt the run's.\n" CM_TIME_DETAILS,
     .flags = flags,
     .examples = "  cumind gtp --run RUN --simulations 400\n"
+                "  cumind gtp --run RUN --simulations 20k --seconds-per-move 5\n"
                 "  echo genmove b | cumind gtp --run RUN\n",
     .run = run,
 };

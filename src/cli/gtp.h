@@ -4,6 +4,7 @@
 #define CM_CLI_GTP_H
 
 #include "arena/analyse.h"
+#include "cli/gtp_clock.h"
 #include "cli/gtp_position.h"
 #include "cli/line_input.h"
 #include "cli/loaded.h"
@@ -12,9 +13,10 @@
 enum { CM_GTP_WORDS = 512 };
 
 typedef struct cm_gtp {
-    cm_loaded *loaded;        /* borrowed */
-    cm_env *env;              /* of the session: its komi may be changed */
-    cm_analyser *analyser;    /* owned */
+    cm_loaded *loaded;     /* borrowed */
+    cm_env *env;           /* of the session: its komi may be changed */
+    cm_analyser *analyser; /* owned */
+    cm_gtp_clock clock;
     cm_gtp_position game;     /* owned */
     cm_line_input input;      /* owned */
     cm_text answer;           /* of the command that is being answered, without its first character and number */
@@ -32,7 +34,7 @@ typedef struct cm_gtp_command {
 } cm_gtp_command;
 
 /* Tables, each with a row without a name at its end. */
-extern const cm_gtp_command cm_gtp_core[], cm_gtp_go[], cm_gtp_gogui[];
+extern const cm_gtp_command cm_gtp_core[], cm_gtp_go[], cm_gtp_gogui[], cm_gtp_time[];
 
 /* ---- arguments ---- */
 

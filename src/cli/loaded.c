@@ -33,3 +33,13 @@ cm_status cm_loaded_open(const cm_arguments *arguments, cm_loaded *out) {
 cm_status cm_loaded_open_other(const cm_arguments *arguments, const char *run, cm_loaded *out) {
     return open_or_close(arguments, run, CM_CHECKPOINT_PREFERRED, 1, out);
 }
+
+cm_status cm_cli_time_control(const cm_arguments *arguments, cm_time_control *out) {
+    const char *const move = "--seconds-per-move", *const game = "--seconds-per-game";
+    const bool has_move = cm_argument_is_set(arguments, move), has_game = cm_argument_is_set(arguments, game);
+    CM_TRY(cm_argument_seconds(arguments, move, &out->move));
+    CM_TRY(cm_argument_seconds(arguments, game, &out->game));
+    if (has_move && has_game) return cm_fail(CM_ERR_INPUT, "%s: does not go with %s; give one", game, move);
+    if (out->move + out->game > 0.0 || (!has_move && !has_game)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: must be more than 0 seconds", has_move ? move : game);
+}

@@ -238,7 +238,8 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
         return record_unlisted(arguments, loaded, seed);
     CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
     cm_game_begin(&game, (uint64_t)seed);
-    cm_status status = seat_players(arguments, &game);
+    cm_status status = cm_cli_time_control(arguments, &game.time);
+    if (status == CM_OK) status = seat_players(arguments, &game);
     if (status == CM_OK && !is_silent(arguments)) {
         status = cm_view_need_columns("play", cm_view_least_columns(game.env, game.state));
     }
@@ -264,6 +265,7 @@ static const cm_flag flags[] = {
     {"--run", "DIR", "The run whose agent plays; without it the newest one, or, with --config or --set, random moves."},
     CM_FLAG_CHECKPOINT,
     CM_FLAG_SIMULATIONS,
+    CM_FLAGS_TIME,
     {"--human", "WHO",
      "You decide the moves of a player: first, second, only (games of one), or none. In games of two: first."},
     {"--opponent", "WHO", "The player against you, or the second: agent, human or random; agent."},
@@ -287,7 +289,7 @@ const cm_command cm_command_play = {
         "prior (the network's policy).\n"
         "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the "
         "agent would play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In "
-        "games of one the agent is watched; --human only lets you decide its moves.\n"
+        "games of one the agent is watched; --human only lets you decide its moves.\n" CM_TIME_DETAILS "\n"
         "With --video a file takes the place of the terminal: it has a frame for every position, from the first on.",
     .flags = flags,
     .examples = "  cumind play --run RUN                 # against the agent, or watching it\n"

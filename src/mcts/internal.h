@@ -13,6 +13,7 @@ struct cm_search {
     cm_arena arena;      /* owns everything that tree and the fields below point to */
     int count;           /* roots of the last run */
     int64_t simulations; /* of the last run, over all roots */
+    int planned;         /* simulations of a root that the table of sequential halving is for */
 
     int32_t *kept; /* [B]    nodes that cm_search_keep left                                    */
     int32_t *map;  /* [3, N+1] scratch of cm_search_keep                                       */

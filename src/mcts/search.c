@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mcts/begin.h"
+#include "mcts/considered.h"
 
 /* ---------------------------------------------------------------- memory */
 
@@ -67,6 +68,7 @@ cm_status cm_search_create(const cm_search_params *params, int batch, int num_ac
     cm_tree_plan(&search->tree, params, batch, num_actions, num_chance);
     alloc_memory(search, &search->arena);
     cm_tree_fill(&search->tree);
+    search->planned = params->num_simulations;
     search->step = cm_step_best();
     *out = search;
     return CM_OK;
@@ -84,6 +86,10 @@ cm_status cm_search_check_roots(const cm_tree *tree, const cm_roots *roots) {
     const cm_search_params *params = &tree->params;
     if (roots->count < 1 || roots->count > tree->batch) {
         return cm_fail(CM_ERR_INPUT, "search: made for 1 to %d roots, got %d", tree->batch, roots->count);
+    }
+    if (roots->simulations < 0 || roots->simulations > params->num_simulations) {
+        return cm_fail(CM_ERR_INPUT, "search: made for %d simulations, got %d", params->num_simulations,
+                       roots->simulations);
     }
     bool gumbel = params->root_rule == CM_RULE_GUMBEL;
     bool noisy = gumbel ? params->gumbel_scale > 0.0f : params->dirichlet_fraction > 0.0f;
@@ -284,10 +290,18 @@ static cm_status simulate(cm_search *search, const cm_model *model, int simulati
 }
 
 static cm_status simulate_all(cm_search *search, const cm_model *model) {
-    for (int simulation = 0; simulation < search->tree.params.num_simulations; simulation++) {
-        CM_TRY(simulate(search, model, simulation));
-    }
+    for (int simulation = 0; simulation < search->planned; simulation++) CM_TRY(simulate(search, model, simulation));
     return CM_OK;
+}
+
+/* How many simulations a root has in a run. The rows of the table stay where they are, as long as those of N. */
+static void plan(cm_search *search, const cm_roots *roots) {
+    const cm_tree *tree = &search->tree;
+    const int most = tree->params.num_simulations, wanted = roots->simulations > 0 ? roots->simulations : most;
+    if (wanted == search->planned) return;
+    for (int row = 0; row < tree->considered_rows; row++)
+        cm_considered_sequence(tree->considered + (size_t)row * (size_t)most, row, wanted);
+    search->planned = wanted;
 }
 
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
@@ -297,6 +311,7 @@ cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots
         return cm_fail(CM_ERR_INPUT, "search: %d roots were kept, but the run has %d", search->count, roots->count);
     }
     search->simulations = 0;
+    plan(search, roots);
     CM_TRY(start(search, model, roots));
     const cm_status status = simulate_all(search, model);
     const bool is_known = status == CM_OK || (status == CM_ERR_INTERRUPTED && search->simulations > 0);

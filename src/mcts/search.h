@@ -30,6 +30,8 @@ typedef struct cm_roots {
     bool without_noise;       /* no root noise in this run, whatever the parameters say (evaluation)             */
     bool is_kept;             /* goes on with the sub-trees of cm_search_keep; count as in the last run          */
     const float *temperature; /* [n]    NULL: params.temperature                                                 */
+    int simulations;          /* n of this run, 1 .. N, which sequential halving divides; 0: N. Trees on a device
+                                 always have N                                                                   */
 } cm_roots;
 
 /* What a run gives; arrays of the caller, each may be NULL. */

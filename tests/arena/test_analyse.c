@@ -193,6 +193,57 @@ START_TEST(long_searches_have_fewer_rows) {
 }
 END_TEST
 
+static int searched(const cm_analysis *a, int actions) {
+    int sum = 0;
+    for (int i = 0; i < actions; i++) sum += a->visits[i];
+    return sum;
+}
+
+/* A time that is over at once, and one that is never over. */
+START_TEST(limit_of_time_ends_a_search_and_a_long_one_changes_nothing) {
+    scene limited, free_of_it;
+    open_game(&limited, games[_i][0], games[_i][1], "threads=1", 1);
+    open_game(&free_of_it, games[_i][0], games[_i][1], "threads=1", 1);
+    const int actions = limited.session->env.spec.actions;
+    for (int i = 0; i < 5; i++) {
+        cm_analyser_limit(limited.analyser, 1e-9);
+        analyse(&limited, i, 1);
+        cm_analysis a = cm_analyser_get(limited.analyser, 0);
+        ck_assert_int_eq(searched(&a, actions), 1);
+        ck_assert(a.action >= 0 && a.legal[a.action]);
+        cm_analyser_limit(limited.analyser, 1e6);
+        analyse(&limited, i, 1);
+        analyse(&free_of_it, i, 1);
+        a = cm_analyser_get(limited.analyser, 0);
+        const cm_analysis b = cm_analyser_get(free_of_it.analyser, 0);
+        ck_assert_int_eq(searched(&a, actions), SIMULATIONS);
+        ck_assert_int_eq(a.action, b.action);
+        ck_assert_mem_eq(a.visits, b.visits, (size_t)actions * sizeof(int32_t));
+    }
+    close_scene(&limited);
+    close_scene(&free_of_it);
+}
+END_TEST
+
+START_TEST(moves_of_a_game_take_less_than_its_time_together) {
+    static const int plies[] = {0, 9, 50, 162, 722};
+    for (size_t i = 0; i < sizeof plies / sizeof *plies; i++) {
+        const cm_env_spec spec = {.max_plies = plies[i]};
+        const cm_time_control game = {.game = 30.0}, move = {.move = 2.0}, none = {0};
+        double sum = 0.0;
+        for (int k = 0; k < 1000; k++) {
+            const double seconds = cm_time_of_move(&game, &spec, k);
+            ck_assert(seconds > 0.0 && cm_time_of_search(seconds) < seconds);
+            ck_assert_double_eq_tol(seconds, cm_time_of_rest(&spec, 30.0 - sum), 1e-9);
+            sum += seconds;
+        }
+        ck_assert_double_le(sum, 30.0 + 1e-9);
+        ck_assert_double_eq(cm_time_of_move(&move, &spec, 7), 2.0);
+        ck_assert_double_eq(cm_time_of_move(&none, &spec, 7), 0.0);
+    }
+}
+END_TEST
+
 START_TEST(more_positions_than_the_capacity_are_refused) {
     scene s;
     cm_analyser *none;
@@ -218,6 +269,8 @@ int main(void) {
     tcase_add_loop_test(tests, action_and_value_are_those_of_greedy_play, 0, count);
     tcase_add_loop_test(tests, finished_game_has_zeros_and_no_action, 0, count);
     tcase_add_test(tests, long_searches_have_fewer_rows);
+    tcase_add_loop_test(tests, limit_of_time_ends_a_search_and_a_long_one_changes_nothing, 0, count);
+    tcase_add_test(tests, moves_of_a_game_take_less_than_its_time_together);
     tcase_add_test(tests, more_positions_than_the_capacity_are_refused);
     return cm_test_main(suite);
 }

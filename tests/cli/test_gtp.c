@@ -218,6 +218,30 @@ START_TEST(hex_is_won_by_a_chain) {
 }
 END_TEST
 
+START_TEST(time_is_told_in_every_form) {
+    talk("go5", "time_settings 0 1 0\ntime_settings 30 10 5\ntime_left b 7 0\ntime_left white 4.5 2\ntime_left b x 0\n"
+                "time_settings -1 0 0\nkgs-time_settings none\nkgs-time_settings absolute 60\n"
+                "kgs-time_settings canadian 60 30 5\nkgs-time_settings byoyomi 60 30 5\nkgs-time_settings glass 3\n"
+                "time_settings 0 0.001 1\ngenmove b\ntime_left w 0 0\ngenmove w\n");
+    const char *const fine = "111100111101111";
+    for (int i = 0; fine[i]; i++) ck_assert_msg((answer(i)[0] == '=') == (fine[i] == '1'), "%d: %s", i, answer(i));
+    cm_program_run_with(cm_test_folder, "gtp --run go5 --seconds-per-move 0", "name\n", &result);
+    cm_program_expect_error(&result, 2, "--seconds-per-move: must be more than 0 seconds");
+    cm_program_run_with(cm_test_folder, "gtp --run go5 --seconds-per-move 1 --seconds-per-game 1m", "name\n", &result);
+    cm_program_expect_error(&result, 2, "--seconds-per-game: does not go with --seconds-per-move; give one");
+}
+END_TEST
+
+START_TEST(matches_and_games_at_the_prompt_have_clocks) {
+    expect_ok("eval --run go5 --threads 1 --opponent random --games 2 --seconds-per-move 0.01 --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"games\": 2"));
+    expect_ok("eval --run go5 --threads 1 --opponent go5 --games 2 --seconds-per-game 0.05");
+    expect_exit("eval --run go5 --threads 1 --opponent all --seconds-per-game 1", 2, "its games have no clock");
+    cm_program_run_with(cm_test_folder, "play --run go5 --seconds-per-move 0.01", "c3\n", &result);
+    ck_assert_msg(result.status == 0 && strstr(result.out, "o plays "), "%s", result.err);
+}
+END_TEST
+
 START_TEST(games_without_a_board_of_moves_are_refused) {
     cm_program_run_with(cm_test_folder, "gtp --run catch", "name\n", &result);
     cm_program_expect_error(&result, 2, "and catch is none; cumind play --run DIR plays it");
@@ -242,6 +266,8 @@ int main(void) {
     tcase_add_test(tests, othello_has_its_rules_and_its_result);
     tcase_add_test(tests, a_game_that_is_over_is_scored);
     tcase_add_test(tests, hex_is_won_by_a_chain);
+    tcase_add_test(tests, time_is_told_in_every_form);
+    tcase_add_test(tests, matches_and_games_at_the_prompt_have_clocks);
     tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

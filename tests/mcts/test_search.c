@@ -167,6 +167,31 @@ START_TEST(a_search_can_be_run_again_and_forgets_the_last_run) {
 }
 END_TEST
 
+START_TEST(a_run_of_fewer_simulations_is_that_of_a_search_made_for_them) {
+    static random_table r;
+    static session s, fewer;
+    static inputs in;
+    for (int kind = 0; kind < KINDS; kind++) {
+        cm_search_params params = params_of(kind);
+        make_random(&r, 7, 0.9f, 5);
+        make_inputs(&in, 7, 5);
+        session_open(&s, &r.table, &params, ROOTS);
+        for (int simulations = 1; simulations <= 40; simulations += 13) {
+            params.num_simulations = simulations;
+            in.roots.simulations = 0;
+            session_open(&fewer, &r.table, &params, ROOTS);
+            session_run(&fewer, in.states, &in.roots);
+            in.roots.simulations = simulations;
+            session_run(&s, in.states, &in.roots);
+            ck_assert_int_eq(cm_search_simulations(s.search), ROOTS * simulations);
+            for (int b = 0; b < ROOTS; b++) same_row(&s, b, &fewer, b);
+            session_close(&fewer);
+        }
+        session_close(&s);
+    }
+}
+END_TEST
+
 START_TEST(noise_differs_from_step_to_step_and_from_key_to_key) {
     static random_table r;
     static session s;
@@ -522,6 +547,8 @@ START_TEST(wrong_arguments_of_a_run_are_named) {
     expect_error(cm_search_run(s.search, &s.model, &(cm_roots){.count = 1}, &none), CM_ERR_INPUT, "dirichlet_fraction");
     cm_roots frozen = {.count = 2, .noise = noise, .temperature = cold};
     expect_error(cm_search_run(s.search, &s.model, &frozen, &none), CM_ERR_INPUT, "temperature[1]");
+    expect_error(cm_search_run(s.search, &s.model, &(cm_roots){.count = 1, .noise = noise, .simulations = 41}, &none),
+                 CM_ERR_INPUT, "made for 40 simulations, got 41");
     cm_model other = s.model;
     other.num_actions = 4;
     expect_error(cm_search_run(s.search, &other, &(cm_roots){.count = 1, .noise = noise}, &none), CM_ERR_INPUT, "4");
@@ -581,6 +608,7 @@ int main(void) {
     return RUN_SUITE(
         "search", search_visits_sum_to_simulations_and_invariants_hold_after_every_backup,
         a_root_gets_the_same_bits_alone_and_in_any_batch, a_search_can_be_run_again_and_forgets_the_last_run,
+        a_run_of_fewer_simulations_is_that_of_a_search_made_for_them,
         noise_differs_from_step_to_step_and_from_key_to_key, actions_are_sampled_in_proportion_to_action_probs,
         gumbel_scale_multiplies_the_noise, none_of_ten_million_selections_is_illegal, no_legal_action_selects_action_0,
         no_simulations_give_the_raw_value_and_uniform_weights,
