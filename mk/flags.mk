@@ -19,7 +19,7 @@ SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
              $(if $(filter %_avx512vnni.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma) \
              $(if $(filter src/core/%_avx512.c,$1),-mprefer-vector-width=512) \
              $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1)$(filter %_avx2.c,$1),$(TILE_FLAGS)) \
-             $(if $(filter src/cli/% src/serve/% src/run/% src/export/% src/config/%,$1),$(SMALL_FLAGS))
+             $(if $(filter src/cli/% src/serve/% src/run/% src/export/% src/sweep/% src/config/%,$1),$(SMALL_FLAGS))
 
 # SMALL_FLAGS: of what works once, or once an iteration, after CFLAGS: a fifth less of it to compile and to download.
 SMALL_FLAGS ?= $(if $(filter -O3,$(CFLAGS)),-Os)

@@ -60,11 +60,11 @@ typedef struct reply {
     char error[CM_SEED_ERROR];
 } reply;
 
-static cm_status fail_process(void) { return cm_fail(CM_ERR_IO, "--seeds: no process: %s", strerror(errno)); }
+static cm_status fail_process(void) { return cm_fail(CM_ERR_IO, "no process can be begun: %s", strerror(errno)); }
 
 cm_status cm_seed_jobs_ask(cm_status (*count)(const cm_arguments *arguments, int *out), const cm_arguments *arguments,
                            int *out) {
-    reply r = {.status = CM_ERR_STATE, .error = "--seeds: the process that reads the configuration has ended"};
+    reply r = {.status = CM_ERR_STATE, .error = "the process that reads the configuration has ended"};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return fail_process();
     fflush(NULL);
@@ -167,7 +167,7 @@ static cm_status open_pipes(int pipes[FILES][2]) {
         const int why = errno;
         close_all(pipes, 0);
         close_all(pipes, 1);
-        return cm_fail(CM_ERR_IO, "--seeds: no pipe to a process: %s", strerror(why));
+        return cm_fail(CM_ERR_IO, "no pipe to a process: %s", strerror(why));
     }
     return CM_OK;
 }
@@ -228,7 +228,7 @@ static void draw(jobs *j) {
         const worker *w = &j->worker[i];
         char line[LINE + 32];
         if (!w->seed) continue;
-        snprintf(line, sizeof line, "seed %lld  %s", (long long)w->seed->seed, w->shown);
+        snprintf(line, sizeof line, "%s %lld  %s", j->seeds->noun, (long long)w->seed->seed, w->shown);
         printf("%.*s\n", fitting(line, j->view.columns), line);
         j->drawn++;
     }
@@ -239,9 +239,9 @@ static void read_output(jobs *j, worker *w, const char *line) {
     snprintf(w->shown, sizeof w->shown, "%s", line);
     if (j->draws) return;
     if (j->json && line[0] == '{') {
-        printf("{\"train_seed\": %lld, %s\n", (long long)w->seed->seed, line + 1);
+        printf("{\"%s\": %lld, %s\n", j->seeds->member, (long long)w->seed->seed, line + 1);
     } else {
-        printf("seed %lld  %s\n", (long long)w->seed->seed, line);
+        printf("%s %lld  %s\n", j->seeds->noun, (long long)w->seed->seed, line);
     }
     fflush(stdout);
 }
@@ -261,7 +261,7 @@ static void read_error(jobs *j, worker *w, const char *line) {
         snprintf(w->seed->error, sizeof w->seed->error, "%s", line + sizeof own - 1);
     } else if (*line && is_first(j, line)) {
         clear(j);
-        cm_cli_say("seed %lld  %s", (long long)w->seed->seed, line);
+        cm_cli_say("%s %lld  %s", j->seeds->noun, (long long)w->seed->seed, line);
         draw(j);
     }
 }
@@ -333,7 +333,7 @@ static void look(jobs *j, worker *w, bool *has_news) {
 
 /* Tells all what was asked for. */
 static void pass_on(jobs *j) {
-    static const char text[] = "every seed ends where it is, then all is saved; again to end at once";
+    static const char text[] = "every run ends where it is, then all is saved; again to end at once";
     for (int i = 0; i < j->count; i++) {
         const worker *w = &j->worker[i];
         if (!w->seed) continue;
@@ -420,7 +420,8 @@ cm_status cm_seed_jobs_run(const cm_arguments *arguments, cm_seeds *seeds, int a
     if (number >= 0 && j.draws) {
         char prefix[32];
         place->interval = 0.5;
-        place->columns = j.view.columns - snprintf(prefix, sizeof prefix, "seed %lld  ", (long long)(*own)->seed);
+        place->columns =
+            j.view.columns - snprintf(prefix, sizeof prefix, "%s %lld  ", seeds->noun, (long long)(*own)->seed);
     }
     if (number < 0) {
         clear(&j);

@@ -24,7 +24,7 @@ static cm_status check_twice(const char *text, const cm_seeds *seeds) {
 }
 
 cm_status cm_seeds_parse(const char *text, cm_seeds *out) {
-    *out = (cm_seeds){.count = 0};
+    *out = (cm_seeds){.noun = "seed", .member = "train_seed"};
     for (const char *at = text; *at;) {
         char *end = NULL;
         long long first = strtoll(at, &end, 10), last = first;
@@ -170,11 +170,11 @@ cm_status cm_seeds_verdict(const cm_seeds *seeds) {
         if (!first) first = s;
         if (strcmp(s->error, first->error) != 0) {
             is_of_all = false;
-            cm_cli_say("cumind: seed %lld: %s", (long long)s->seed, s->error);
+            cm_cli_say("cumind: %s %lld: %s", seeds->noun, (long long)s->seed, s->error);
         }
     }
     if (!first) return CM_OK;
     const cm_status status = first->code == CM_EXIT_USAGE ? CM_ERR_INPUT : CM_ERR_STATE;
     if (is_of_all) return cm_fail(status, "%s", first->error);
-    return cm_fail(status, "seed %lld: %s", (long long)first->seed, first->error);
+    return cm_fail(status, "%s %lld: %s", seeds->noun, (long long)first->seed, first->error);
 }

@@ -18,6 +18,7 @@ typedef struct cm_seed {
 } cm_seed;
 
 typedef struct cm_seeds {
+    const char *noun, *member; /* what lines and JSON call one: "seed", "train_seed" */
     int count;
     cm_seed row[CM_SEEDS];
 } cm_seeds;

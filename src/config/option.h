@@ -52,6 +52,7 @@ typedef struct cm_option {
     const char *standard; /* default, as it would be written in JSON (words and strings without quotes) */
     double min, max;      /* bounds, included; of numbers and extents                                   */
     double usual[2];      /* of numbers: a value that is given and lies outside is warned of; 0, 0: any */
+    double sweep[2];      /* of numbers: the range that a sweep takes for want of another; 0, 0: none      */
     const char *help;     /* sentences for the user                                                     */
     const char *choices;  /* words of an ENUM, separated by '|'                                         */
     const char *alias;    /* what others call it, by '|': it is proposed where that is written; or NULL    */

@@ -31,7 +31,8 @@ typedef enum cm_purpose {
     CM_RNG_TEST,       /* tests and benchmarks                                   */
     CM_RNG_REANALYSE,  /* root noise of searches made again; instance = batch row */
     CM_RNG_PICTURE,    /* shifts and intensities of pictures; instance = batch row */
-    CM_RNG_ANGLE       /* von Mises draws of library users; instance = stream      */
+    CM_RNG_ANGLE,      /* von Mises draws of library users; instance = stream      */
+    CM_RNG_SWEEP       /* values of a sweep's trials; instance = trial             */
 } cm_purpose;
 
 typedef struct cm_key {

@@ -64,7 +64,7 @@ const cm_option cm_env_option_rows[] = {
               "Shape of an observation, [features] or [height, width, channels]; empty: as the environment says. "
               "Another shape than the environment's is an error."),
     CM_OPTION(INT, num_envs, SECTION, "32", 1, 65536, "Environments that are played at once, over all ranks.",
-              .alias = "n_envs|envs|num_actors"),
+              .sweep = {4, 128}, .alias = "n_envs|envs|num_actors"),
     CM_OPTION(INT, board_size, SECTION, "0", 0, 19,
               "Size of the board of hex, go and gomoku, number of axes of glide; 0: that of env_name (\"go9\").",
               .idle = unless_size),

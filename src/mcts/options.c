@@ -68,15 +68,16 @@ static const char *unless_completed(const void *options) {
 
 const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(INT, num_simulations, SECTION, "8", 1, 65536, "Simulations per move. More is stronger and slower.",
-              .alias = "simulations|sims|n_simulations"),
+              .sweep = {4, 64}, .alias = "simulations|sims|n_simulations"),
     CM_OPTION(DOUBLE, c_puct, SECTION, "1.25", 0, 1000,
-              "Weight of the prior against the value in the selection (pb_c_init of the papers).", .usual = {0.25, 10},
-              .idle = if_gumbel),
+              "Weight of the prior against the value in the selection (pb_c_init of the papers).", .sweep = {0.5, 4},
+              .usual = {0.25, 10}, .idle = if_gumbel),
     CM_OPTION(DOUBLE, dirichlet_alpha, SECTION, "0.3", 1e-3, 1000,
-              "Concentration of the root noise; smaller puts it on fewer actions.", .usual = {0.01, 10},
-              .idle = if_gumbel),
+              "Concentration of the root noise; smaller puts it on fewer actions.", .sweep = {0.03, 1},
+              .usual = {0.01, 10}, .idle = if_gumbel),
     CM_OPTION(DOUBLE, exploration_fraction, SECTION, "0.25", 0, 1,
-              "Share of the root noise in the root prior while training; 0: no noise.", .idle = if_gumbel),
+              "Share of the root noise in the root prior while training; 0: no noise.", .sweep = {0, 0.5},
+              .idle = if_gumbel),
     CM_OPTION(ENUM, policy, SECTION, "muzero", 0, 0,
               "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and "
               "many actions. stochastic_muzero: with chance nodes. alphazero: the true rules of the game as the model, "
@@ -100,8 +101,8 @@ const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(DOUBLE, qtransform_epsilon, SECTION, "1e-08", 1e-30, 1,
               "Smallest range that values are divided by (EfficientZero: 0.01)."),
     CM_OPTION(DOUBLE, value_scale, SECTION, "0.1", 0, 1000, "Weight of values against logits (c_scale).",
-              .idle = unless_completed),
-    CM_OPTION(DOUBLE, maxvisit_init, SECTION, "50", 0, 1e6, "Visits added to that weight (c_visit).",
+              .sweep = {0.02, 1}, .idle = unless_completed),
+    CM_OPTION(DOUBLE, maxvisit_init, SECTION, "50", 0, 1e6, "Visits added to that weight (c_visit).", .sweep = {5, 100},
               .idle = unless_completed),
     CM_OPTION(BOOL, rescale_values, SECTION, "true", 0, 0,
               "Scale the values of a node to [0, 1]; turn it off for games whose values have a known range.",
@@ -110,9 +111,10 @@ const cm_option cm_mcts_option_rows[] = {
               "Actions not yet visited get a mix of the network's and the visited actions' values.",
               .idle = unless_completed),
     CM_OPTION(INT, max_num_considered_actions, SECTION, "16", 1, 65536, "Actions that sequential halving starts with.",
-              .idle = unless_gumbel),
+              .sweep = {2, 32}, .idle = unless_gumbel),
     CM_OPTION(DOUBLE, gumbel_scale, SECTION, "1", 0, 1000,
-              "Size of the Gumbel noise while training; evaluation has none.", .usual = {0, 10}, .idle = unless_gumbel),
+              "Size of the Gumbel noise while training; evaluation has none.", .sweep = {0.25, 2}, .usual = {0, 10},
+              .idle = unless_gumbel),
     CM_OPTION(INT, num_sampled_actions, SECTION, "0", 0, 1024,
               "Sampled MuZero: at every node so many actions are drawn by the policy, and the search chooses among "
               "those that came. For tasks with many actions, such as finely divided continuous ones; 0: all are "

@@ -43,11 +43,12 @@ static const char *unless_prefix(const void *options) {
 
 const cm_option cm_network_option_rows[] = {
     CM_OPTION(INT, hidden_dim, SECTION, "128", 1, 16384, "Width of the hidden state and of the hidden layers.",
-              .idle = if_resnet, .alias = "hidden|hidden_size|width"),
+              .sweep = {32, 512}, .idle = if_resnet, .alias = "hidden|hidden_size|width"),
     CM_OPTION(INT, num_blocks, SECTION, "2", 0, 256,
               "Layers (family cumind on vectors) or residual blocks (family cumind on images, resnet).",
+              .sweep = {1, 4}, .idle = if_mlp),
+    CM_OPTION(INT, conv_channels, SECTION, "32", 0, 4096, "Channels of the convolutions.", .sweep = {8, 64},
               .idle = if_mlp),
-    CM_OPTION(INT, conv_channels, SECTION, "32", 0, 4096, "Channels of the convolutions.", .idle = if_mlp),
     CM_OPTION(ENUM, downsample, SECTION, "auto", 0, 0,
               "Family resnet: the representation first makes a picture smaller, 64 x 64 to 8 x 8 and 84 x 84 or 96 x "
               "96 to 6 x 6, so that states and searches stay small. auto: from 32 x 32 on.",
@@ -100,7 +101,8 @@ const cm_option cm_network_option_rows[] = {
         "Of actions with angles: the standard deviation, in bins, of the von Mises distribution by which an angle "
         "is drawn around a bin of the policy. 0: only the bins themselves are drawn.",
         .flags = CM_OPTION_RESUME),
-    CM_OPTION(INT, head_hidden, SECTION, "64", 1, 16384, "Width of the hidden layer of each head.", .idle = if_cumind),
+    CM_OPTION(INT, head_hidden, SECTION, "64", 1, 16384, "Width of the hidden layer of each head.", .sweep = {16, 256},
+              .idle = if_cumind),
     CM_OPTION(ENUM, head_activation, SECTION, "relu", 0, 0,
               "Activation after that layer, in EfficientZero V2 elu: exp(x) - 1 below 0, where relu is 0.",
               .choices = "relu|elu", .idle = if_cumind),

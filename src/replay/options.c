@@ -15,12 +15,13 @@ static const char *unless_file(const void *options) {
 }
 
 const cm_option cm_replay_option_rows[] = {
-    CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 64, "Steps that the model is unrolled in training (K)."),
+    CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 64, "Steps that the model is unrolled in training (K).",
+              .sweep = {1, 8}),
     CM_OPTION(INT, td_steps, "Self-Play", "30", 1, 1048576,
               "Rewards in a value target before it bootstraps (n); more than an episode has: the final result.",
-              .alias = "n_step|n_steps"),
+              .sweep = {1, 50}, .alias = "n_step|n_steps"),
     CM_OPTION(DOUBLE, discount, "Self-Play", "0.997", 0, 1, "Weight of a reward one step later (gamma).",
-              .usual = {0.8, 1}, .alias = "gamma"),
+              .sweep = {0.9, 0.999}, .usual = {0.8, 1}, .alias = "gamma"),
 
     CM_OPTION(INT, memory_capacity, "Memory", "0", 0, 2147483647,
               "Episodes that are kept, the oldest go first; 0: no limit of this kind.", .group = "memory"),
@@ -29,15 +30,16 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(DOUBLE, min_memory_pct, "Memory", "0", 0, 1,
               "Fraction of memory_capacity that the first update waits for.", .group = "ready"),
     CM_OPTION(DOUBLE, per_alpha, "Memory", "0.6", 0, 10,
-              "How much priorities count when positions are drawn; 0: not at all.", .usual = {0, 2},
+              "How much priorities count when positions are drawn; 0: not at all.", .sweep = {0.1, 1}, .usual = {0, 2},
               .idle = unless_prioritized),
     CM_OPTION(DOUBLE, per_epsilon, "Memory", "1e-06", 0, 1, "Added to every priority.", .idle = unless_prioritized),
     CM_OPTION(DOUBLE, per_beta, "Memory", "0.4", 0, 1,
-              "How much the weights make up for priorities at the start of a run.", .idle = unless_prioritized),
+              "How much the weights make up for priorities at the start of a run.", .sweep = {0.1, 1},
+              .idle = unless_prioritized),
     CM_OPTION(INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
               "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind. An episode of more "
               "than memory_steps / num_envs steps, and than 1000, is kept in segments.",
-              .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
+              .sweep = {1000, 100000}, .group = "memory", .alias = "buffer_size|replay_size|memory_size"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
     CM_OPTION(

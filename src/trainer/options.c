@@ -47,11 +47,11 @@ static const char *if_no_hidden_scale(const void *o) {
 
 const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT, batch_size, SECTION, "128", 1, 1048576, "Positions in one update, over all ranks.",
-              .alias = "batch"),
+              .sweep = {32, 512}, .alias = "batch"),
     CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1, "Learning rate after the warm-up.",
-              .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME, .alias = "lr"),
+              .sweep = {0.0001, 0.03}, .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME, .alias = "lr"),
     CM_OPTION(DOUBLE, weight_decay, SECTION, "0.0001", 0, 10, "Decoupled decay with adamw, coupled with adam and sgd.",
-              .usual = {0, 0.1}, .flags = CM_OPTION_RESUME, .alias = "wd|l2"),
+              .sweep = {1e-06, 0.01}, .usual = {0, 0.1}, .flags = CM_OPTION_RESUME, .alias = "wd|l2"),
     CM_OPTION(INT64, target_update_frequency, SECTION, "0", 0, MAX_INT,
               "Updates between copies of the parameters to a target network, which then gives the bootstrap values; 0: "
               "no target network.",
@@ -76,7 +76,8 @@ const cm_option cm_trainer_option_rows[] = {
               "What decays: all parameters, or only the weights of layers (no biases, no norms).",
               .choices = "all|weights"),
     CM_OPTION(DOUBLE, clip_norm, SECTION, "5", 0, 1e9,
-              "Largest norm of a gradient; a larger one is scaled down. 0: none.", .flags = CM_OPTION_RESUME),
+              "Largest norm of a gradient; a larger one is scaled down. 0: none.", .sweep = {0.5, 20},
+              .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, momentum, SECTION, "0.9", 0, 0.999999, "Momentum.", .usual = {0, 0.999}, .idle = unless_momentum),
     CM_OPTION(DOUBLE, beta1, SECTION, "0.9", 0, 0.999999, "Decay of the mean of gradients.", .usual = {0, 0.99},
               .idle = if_sgd),
@@ -96,7 +97,7 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(ENUM, schedule, SECTION, "cosine", 0, 0, "How the learning rate goes on after the warm-up.",
               .choices = "constant|step|exponential|piecewise|cosine", .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, warmup_steps, SECTION, "50", 0, MAX_INT, "Updates over which the learning rate rises from 0.",
-              .flags = CM_OPTION_RESUME),
+              .sweep = {1, 1000}, .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, final_learning_rate, SECTION, "6e-05", 0, 1, "Learning rate at the end of the cosine.",
               .usual = {0, 0.3}, .flags = CM_OPTION_RESUME, .idle = unless_cosine),
     CM_OPTION(DOUBLE, decay_rate, SECTION, "0.1", 1e-9, 1, "Factor per decay_steps.", .flags = CM_OPTION_RESUME,
@@ -110,7 +111,7 @@ const cm_option cm_trainer_option_rows[] = {
 #define CM_LOSS_WEIGHT(key, standard, ...) CM_OPTION(DOUBLE, key, SECTION, standard, 0, 1e6, __VA_ARGS__),
 #include "trainer/losses.def"
     CM_OPTION(DOUBLE, entropy_weight, SECTION, "0", 0, 1e6, "Weight of the bonus for the entropy of the policy.",
-              .usual = {0, 1}),
+              .sweep = {0.0001, 0.1}, .usual = {0, 1}),
     CM_OPTION(ENUM, policy_loss, SECTION, "ce", 0, 0,
               "Cross-entropy, or Kullback-Leibler divergence: the same gradient.", .choices = "ce|kl"),
     CM_OPTION(BOOL, mask_illegal, SECTION, "false", 0, 0, "Leave illegal actions out of the policy loss."),
@@ -126,7 +127,7 @@ const cm_option cm_trainer_option_rows[] = {
         .choices = "paper|hook|none"),
 
     CM_OPTION(DOUBLE, ema_decay, SECTION, "0.98", 0, 0.9999999,
-              "Decay per update of a moving average of the parameters; 0: none is kept."),
+              "Decay per update of a moving average of the parameters; 0: none is kept.", .sweep = {0.9, 0.999}),
     CM_OPTION(BOOL, ema_acts, SECTION, "true", 0, 0, "Self-play uses the average.", .idle = if_no_ema),
     CM_OPTION(BOOL, ema_evaluates, SECTION, "true", 0, 0, "Evaluation uses the average.", .idle = if_no_ema),
     CM_OPTION(BOOL, ema_bootstraps, SECTION, "true", 0, 0,
@@ -135,8 +136,8 @@ const cm_option cm_trainer_option_rows[] = {
               .group = "bootstrap", .idle = if_no_ema),
 
     CM_OPTION(DOUBLE, replay_ratio, SECTION, "32", 0, 1e6,
-              "Positions trained per new step; 0: updates_per_iteration or train_frequency decide.", .group = "ratio",
-              .idle = if_fixed_updates),
+              "Positions trained per new step; 0: updates_per_iteration or train_frequency decide.", .sweep = {4, 64},
+              .group = "ratio", .idle = if_fixed_updates),
     CM_OPTION(INT, updates_per_iteration, SECTION, "0", 0, 1000000,
               "Updates after every iteration of acting; 0: replay_ratio or train_frequency decide.", .group = "ratio"),
 };

@@ -30,6 +30,9 @@ static const char *const lines[] = {
     "train --quiet --run new --config R/config.json --seeds 1-2",
     "train --quiet --run new --init-from R" TINY,
     "train --quiet --run new --replay-from R" TINY,
+    "sweep learning_rate --quiet --run new --config R/config.json --trials 1",
+    "sweep --show R",
+    "sweep --resume R",
     "eval --run R --episodes 2",
     "eval --run R --checkpoint best --episodes 2 --json",
     "eval --run R --opponent random --games 2",
@@ -168,10 +171,10 @@ static const char *fill(const char *line, const char *folder) {
 
 /* Whether a line opens what it is given, and so has to say that it does not. */
 static bool needs_environment(const char *line) {
-    static const char *const reads[] = {"plot",          "runs",          "inspect --run", "serve",     "environments",
-                                        "devices",       "report",        "doctor",        "help",      "completion",
-                                        "version",       "search --case", "test-cases",    "--explain", "--init-from",
-                                        "--replay-from", "export"};
+    static const char *const reads[] = {
+        "plot",        "runs",          "inspect --run", "serve",        "environments",  "devices",    "report",
+        "doctor",      "help",          "completion",    "version",      "search --case", "test-cases", "--explain",
+        "--init-from", "--replay-from", "export",        "sweep --show", "sweep --resume"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (strstr(line, reads[i])) return false;
     return true;

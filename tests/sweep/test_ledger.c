@@ -1,0 +1,265 @@
+/* The ledger: the order of its lines, who goes on, what a crash leaves, and the best configuration. Results of trials
+ * are files that the tests write; nothing is trained. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "run/configuration.h"
+#include "support/folder.h"
+#include "support/main.h"
+#include "sweep/ledger.h"
+
+enum { TRIALS = 9, SEED = 5 };
+static cm_sweep_plan plan;
+
+/* A sweep of nine trials with two seeds, in three rungs of 100, 300 and 900 steps. */
+static void begin(void) {
+    cm_configuration configuration, scratch;
+    cm_config *config;
+    char path[PATH_MAX];
+    plan = (cm_sweep_plan){.trials = TRIALS, .seeds = 2, .rungs = 3, .seed = SEED};
+    ck_assert(cm_configuration_create(&scratch, &config) == CM_OK);
+    ck_assert(cm_sweep_space_add(&plan.space, config, "learning_rate") == CM_OK);
+    ck_assert(cm_sweep_space_add(&plan.space, config, "optimizer") == CM_OK);
+    cm_config_destroy(config);
+    ck_assert(cm_sweep_plan_divide(&plan, 900, 50) == CM_OK);
+    ck_assert(cm_configuration_load(NULL, NULL, 0, &configuration, &config) == CM_OK);
+    snprintf(path, sizeof path, "%s/base.json", cm_test_folder);
+    ck_assert(cm_config_save(config, path) == CM_OK);
+    cm_config_destroy(config);
+    ck_assert(cm_sweep_plan_save(&plan, cm_test_folder) == CM_OK);
+}
+
+static void write_result(int rung, int trial, int64_t seed, double score) {
+    char path[PATH_MAX], text[160], number[40] = "null, \"error\": \"update 3: not finite\"";
+    snprintf(path, sizeof path, "%s/trials/%03d/seed-%lld.rung-%d.json", cm_test_folder, trial, (long long)seed, rung);
+    if (isfinite(score)) cm_json_format_double(score, number);
+    const int n =
+        snprintf(text, sizeof text, "{\"score\": %s, \"env_steps\": %d, \"seconds\": 0.5}\n", number, 100 + rung);
+    ck_assert(cm_directory_make_parent(path) == CM_OK);
+    ck_assert(cm_file_write(path, text, (size_t)n) == CM_OK);
+}
+
+/* Both seeds: their mean is the score. */
+static void reach(int rung, int trial, double score) {
+    write_result(rung, trial, SEED, score - 1.0);
+    write_result(rung, trial, SEED + 1, score + 1.0);
+}
+
+static cm_sweep_ledger extend(int fresh) {
+    cm_sweep_ledger ledger;
+    int first;
+    ck_assert_msg(cm_sweep_ledger_extend(cm_test_folder, &plan, false, &ledger, &first) == CM_OK, "%s",
+                  cm_error_message());
+    ck_assert_int_eq(ledger.count - first, fresh);
+    return ledger;
+}
+
+static void expect_trials(const cm_sweep_ledger *ledger, const int *trials, int count) {
+    ck_assert_int_eq(ledger->count, count);
+    for (int i = 0; i < count; i++) ck_assert_int_eq(ledger->line[i].trial, trials[i]);
+}
+
+static char *read_text(const char *name) {
+    char path[PATH_MAX], *data;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    ck_assert(cm_file_read(path, 1 << 20, &data, &size) == CM_OK);
+    return data;
+}
+
+static void append_text(const char *text) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/ledger.jsonl", cm_test_folder);
+    FILE *file = fopen(path, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Of rung 0: 0 3 6 2 5 1 4 0 3, of which 2, 4 and 6 are the best three. */
+static double score_of(int trial) { return (10 * trial) % 7; }
+
+START_TEST(rungs_divide_the_steps_by_three_at_multiples_of_the_interval) {
+    cm_sweep_plan p = {.trials = 27, .rungs = 3};
+    ck_assert(cm_sweep_plan_divide(&p, 15872, 2048) == CM_OK);
+    ck_assert_int_eq(p.steps[0], 1763);
+    ck_assert_int_eq(p.steps[1], 5289);
+    ck_assert_int_eq(p.steps[2], 15872);
+    ck_assert_int_eq(p.interval, 1763);
+    ck_assert(cm_sweep_plan_divide(&p, 15872, 500) == CM_OK);
+    ck_assert_int_eq(p.interval, 440);
+    ck_assert_int_eq(p.steps[0], 1760);
+    ck_assert_int_eq(p.steps[1] % p.interval, 0);
+    ck_assert_int_eq(cm_sweep_plan_width(&p, 1), 9);
+    ck_assert_int_eq(cm_sweep_plan_width(&p, 2), 3);
+    ck_assert(cm_sweep_plan_divide(&p, 8, 0) == CM_ERR_INPUT);
+    p.trials = 8;
+    ck_assert(cm_sweep_plan_divide(&p, 15872, 0) == CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "3 rungs are for at least 9 trials, there are 8"));
+}
+END_TEST
+
+START_TEST(a_plan_is_read_as_it_was_written) {
+    cm_sweep_plan back;
+    begin();
+    ck_assert_msg(cm_sweep_plan_load(cm_test_folder, &back) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(back.trials, TRIALS);
+    ck_assert_int_eq(back.seeds, 2);
+    ck_assert_int_eq(back.rungs, 3);
+    ck_assert_int_eq(back.seed, SEED);
+    ck_assert_int_eq(back.interval, 50);
+    ck_assert_int_eq(back.steps[1], 300);
+    ck_assert_str_eq(back.space.row[1].key, "optimizer");
+    ck_assert(cm_sweep_plan_load("/nowhere", &back) == CM_ERR_INPUT);
+}
+END_TEST
+
+/* Results come in any order; lines wait for those before them, and the best go on, best first. */
+START_TEST(lines_stand_in_the_order_of_the_sweep_however_results_come) {
+    static const int backwards[] = {8, 7, 6, 5, 4, 3, 2, 1};
+    const int expected[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 6};
+    cm_sweep_ledger ledger;
+    begin();
+    for (int i = 0; i < TRIALS - 1; i++) reach(0, backwards[i], score_of(backwards[i]));
+    ledger = extend(0);
+    cm_sweep_ledger_free(&ledger);
+    write_result(0, 0, SEED, 0.0);
+    ledger = extend(0);
+    cm_sweep_ledger_free(&ledger);
+    write_result(0, 0, SEED + 1, 0.0);
+    ledger = extend(9);
+    ck_assert(ledger.line[8].score == score_of(8) && ledger.line[8].env_steps == 100 && ledger.line[8].seconds == 1.0);
+    cm_sweep_ledger_free(&ledger);
+    reach(1, 4, 1.0), reach(1, 6, 3.0), reach(1, 2, 2.0);
+    ledger = extend(3);
+    ck_assert(!cm_sweep_ledger_is_whole(&plan, &ledger));
+    cm_sweep_ledger_free(&ledger);
+    reach(2, 6, 9.0);
+    ledger = extend(1);
+    expect_trials(&ledger, expected, 13);
+    ck_assert(cm_sweep_ledger_is_whole(&plan, &ledger));
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+START_TEST(a_torn_line_is_cut_and_written_again) {
+    cm_sweep_ledger ledger;
+    begin();
+    reach(0, 0, 1.0), reach(0, 1, 2.0);
+    ledger = extend(2);
+    cm_sweep_ledger_free(&ledger);
+    append_text("{\"rung\": 0, \"trial\": 2, \"val");
+    ck_assert(cm_sweep_ledger_read(cm_test_folder, &plan, &ledger) == CM_OK);
+    ck_assert_int_eq(ledger.count, 2);
+    cm_sweep_ledger_free(&ledger);
+    reach(0, 2, 3.0);
+    ledger = extend(1);
+    cm_sweep_ledger_free(&ledger);
+    ck_assert(cm_sweep_ledger_read(cm_test_folder, &plan, &ledger) == CM_OK);
+    expect_trials(&ledger, (const int[]){0, 1, 2}, 3);
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+START_TEST(a_line_that_does_not_belong_there_is_refused) {
+    cm_sweep_ledger ledger;
+    begin();
+    append_text("{\"rung\": 0, \"trial\": 1, \"env_steps\": 1, \"score\": 1.0, \"seconds\": 1.0}\n");
+    ck_assert(cm_sweep_ledger_read(cm_test_folder, &plan, &ledger) == CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "ledger.jsonl:1: trial 1 at rung 0 does not belong here"));
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+/* Of the others as many go on as the rung has places. */
+START_TEST(what_has_failed_counts_as_worst) {
+    const cm_sweep_line *order[TRIALS];
+    cm_sweep_ledger ledger;
+    int trial[TRIALS], count, first;
+    begin();
+    for (int t = 0; t < TRIALS; t++) reach(0, t, t == 3 || t == 8 ? -50.0 : (double)NAN);
+    write_result(0, 5, SEED, 100.0);
+    ledger = extend(9);
+    ck_assert_str_eq(ledger.line[5].error, "seed 6: update 3: not finite");
+    ck_assert(isnan(ledger.line[5].score));
+    ck_assert(cm_sweep_ledger_members(&plan, &ledger, 1, trial, &count, &first));
+    ck_assert_int_eq(count, 2);
+    ck_assert_int_eq(first, 9);
+    ck_assert(trial[0] == 3 && trial[1] == 8);
+    ck_assert_int_eq(cm_sweep_ledger_rank(&plan, &ledger, order), TRIALS);
+    ck_assert(order[0]->trial == 3 && order[1]->trial == 8 && order[2]->trial == 0);
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+/* A rung further counts more than any score before it. */
+START_TEST(the_best_is_one_of_the_last_rung_and_its_file_is_a_configuration) {
+    const cm_sweep_line *order[TRIALS];
+    char path[PATH_MAX], drawn[CM_SWEEP_TEXT], value[CM_OPTION_JSON];
+    cm_sweep_ledger ledger;
+    cm_configuration configuration;
+    cm_config *config;
+    const cm_option *row = NULL;
+    begin();
+    for (int t = 0; t < TRIALS; t++) reach(0, t, t);
+    reach(1, 8, 5.0), reach(1, 7, 6.0), reach(1, 6, 4.0);
+    reach(2, 7, 1.0);
+    ledger = extend(13);
+    ck_assert_int_eq(cm_sweep_ledger_rank(&plan, &ledger, order), TRIALS);
+    ck_assert(order[0]->trial == 7 && order[0]->score == 1.0 && order[1]->trial == 8 && order[2]->trial == 6 &&
+              order[3]->trial == 5);
+    cm_sweep_ledger_free(&ledger);
+    snprintf(path, sizeof path, "%s/best.json", cm_test_folder);
+    ck_assert(cm_configuration_load(path, NULL, 0, &configuration, &config) == CM_OK);
+    for (int i = 0; (row = cm_config_row(config, i)) != NULL; i++)
+        if (strcmp(row->key, "learning_rate") == 0) break;
+    ck_assert_ptr_nonnull(row);
+    cm_config_value_text(config, row, value);
+    cm_sweep_space_draw(&plan.space, SEED, 7, 0, drawn);
+    ck_assert_str_eq(value, drawn);
+    ck_assert_int_eq(configuration.run.evaluation_interval, 2048);
+    ck_assert(configuration.run.stop_at_goal);
+    cm_config_destroy(config);
+}
+END_TEST
+
+/* Where best.json was lost after the line, it comes with the next look. */
+START_TEST(the_best_configuration_is_written_again_when_a_worker_begins) {
+    char path[PATH_MAX];
+    cm_sweep_ledger ledger;
+    int fresh;
+    begin();
+    reach(0, 0, 1.0);
+    ledger = extend(1);
+    cm_sweep_ledger_free(&ledger);
+    char *before = read_text("best.json");
+    snprintf(path, sizeof path, "%s/best.json", cm_test_folder);
+    ck_assert_int_eq(remove(path), 0);
+    ck_assert(cm_sweep_ledger_extend(cm_test_folder, &plan, true, &ledger, &fresh) == CM_OK);
+    cm_sweep_ledger_free(&ledger);
+    char *after = read_text("best.json");
+    ck_assert_str_eq(before, after);
+    free(before);
+    free(after);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("ledger");
+    TCase *cases = tcase_create("ledger");
+    tcase_add_checked_fixture(cases, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(cases, rungs_divide_the_steps_by_three_at_multiples_of_the_interval);
+    tcase_add_test(cases, a_plan_is_read_as_it_was_written);
+    tcase_add_test(cases, lines_stand_in_the_order_of_the_sweep_however_results_come);
+    tcase_add_test(cases, a_torn_line_is_cut_and_written_again);
+    tcase_add_test(cases, a_line_that_does_not_belong_there_is_refused);
+    tcase_add_test(cases, what_has_failed_counts_as_worst);
+    tcase_add_test(cases, the_best_is_one_of_the_last_rung_and_its_file_is_a_configuration);
+    tcase_add_test(cases, the_best_configuration_is_written_again_when_a_worker_begins);
+    suite_add_tcase(suite, cases);
+    return cm_test_main(suite);
+}
