@@ -338,10 +338,11 @@ static void tell_result(dialogue *d) {
 }
 
 /* The game counts once it can no longer be taken back. */
-static void count_result(dialogue *d, int human) {
+static cm_status count_result(dialogue *d, int human) {
     double result = human == 0 ? d->game->total : -d->game->total;
     d->finished++;
     d->result[result > 0.0 ? 2 : result < 0.0 ? 0 : 1] += human >= 0;
+    return cm_game_save(d->game);
 }
 
 static cm_status end_game(dialogue *d) {
@@ -352,7 +353,7 @@ static cm_status end_game(dialogue *d) {
     int human = human_of(d);
     tell_result(d);
     if (d->config->games > 0 && d->finished + 1 >= d->config->games) {
-        count_result(d, human);
+        CM_TRY(count_result(d, human));
         return run_quit(d);
     }
     const command *choice = NULL;
@@ -362,7 +363,7 @@ static cm_status end_game(dialogue *d) {
         choice = find_command(choices, is_there ? line : "quit");
     }
     if (choice->run == run_undo) return run_undo(d);
-    count_result(d, human);
+    CM_TRY(count_result(d, human));
     CM_TRY(choice->run(d));
     if (!d->is_ended) begin(d);
     return CM_OK;

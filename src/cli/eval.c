@@ -173,7 +173,7 @@ static const cm_flag flags[] = {
     CM_FLAGS_CONTEST,
     {"--save-games", "FILE",
      "Write the games, a JSON object per line: \"moves\", \"first\" (agent or opponent: who moved first) and "
-     "\"rewards\", that of the player who moved first in front."},
+     "\"rewards\", that of the player who moved first in front. Games of go to FILE.sgf: as SGF."},
     {"--positions", "FILE",
      "Instead of games: the share of the agent's moves that keep the exact value in the solved positions of a file, "
      "such as tests/data/connect4.jsonl."},

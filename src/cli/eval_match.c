@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "arena/exhaustive.h"
+#include "arena/games_sgf.h"
 #include "arena/move_scores.h"
 #include "arena/perfect.h"
 #include "cli/contest.h"
 #include "cli/interrupt.h"
 #include "cli/view.h"
 #include "core/log.h"
+#include "env/sgf.h"
 
 /* What is to be told of a contest. */
 typedef struct report {
@@ -220,7 +222,12 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
     const char *path = cm_argument(arguments, "--save-games");
     cm_games_score(r->games, &r->score);
     cm_evaluation_clip(&r->own->session->env.spec, &r->score.all);
-    if (path) CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
+    if (path && cm_games_is_sgf(path)) {
+        const char *run = cm_argument(arguments, "--run");
+        CM_TRY(cm_games_save_sgf(r->games, &r->own->session->env, run, r->opponent, path));
+    } else if (path) {
+        CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
+    }
     if (cm_argument_is_set(arguments, "--json")) return print_json(r);
     print_text(r);
     return CM_OK;
@@ -335,7 +342,11 @@ cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) {
     }
     CM_TRY(cm_contest_check("eval", &own->session->env));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
-    CM_TRY(cm_contest_try_file("--save-games", cm_argument(arguments, "--save-games")));
+    const char *path = cm_argument(arguments, "--save-games");
+    CM_TRY(cm_contest_try_file("--save-games", path));
+    if (path && cm_games_is_sgf(path) && !cm_sgf_serves(&own->session->env))
+        return cm_fail(CM_ERR_INPUT, "--save-games %s: SGF is for games of go, not of %s", path,
+                       own->session->env.spec.name);
     cm_status status = strcmp(r.opponent, "all") == 0 ? play_exhaustively(arguments, &r) : meet(arguments, &r);
     if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
     return status;

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena/games_sgf.h"
 #include "core/arena.h"
 #include "core/rng.h"
+#include "env/sgf.h"
 
 enum { TABLE_ROWS = 6 };
 
@@ -20,6 +22,7 @@ cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_poo
 }
 
 void cm_game_close(cm_game *game) {
+    cm_file_abandon(game->saved);
     cm_analyser_destroy(game->analyser);
     free(game->moves);
     free(game->state);
@@ -34,6 +37,49 @@ void cm_game_begin(cm_game *game, uint64_t seed) {
     game->truncated = false;
     cm_env_reset(game->env, game->state, seed);
 }
+
+/* ---- files ---- */
+
+cm_status cm_game_save_to(cm_game *game, const char *path) {
+    if (!cm_sgf_serves(game->env) || !cm_games_is_sgf(path))
+        return cm_fail(CM_ERR_INPUT, "--save-games %s: writes games of go to a file that ends with .sgf", path);
+    const cm_status status = cm_file_begin(path, &game->saved);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "--save-games");
+}
+
+cm_status cm_game_save(cm_game *game) {
+    static const char *const names[] = {"agent", "human", "random"};
+    char result[16];
+    int32_t *moves = NULL;
+    if (!game->saved || game->count == 0) return CM_OK;
+    CM_TRY(cm_alloc(&moves, (size_t)game->count, sizeof *moves, "a game"));
+    for (int i = 0; i < game->count; i++) moves[i] = game->moves[i].action;
+    cm_status status = cm_games_sgf_result(game->env, moves, game->count, game->scratch, result);
+    const cm_sgf_game played = {.size = game->env->params.size,
+                                .komi = game->env->params.komi,
+                                .black = names[game->mover[0]],
+                                .white = names[game->mover[1]],
+                                .result = result,
+                                .moves = moves,
+                                .count = game->count};
+    if (status == CM_OK) status = cm_sgf_append(game->saved, &played);
+    free(moves);
+    return status;
+}
+
+cm_status cm_game_save_end(cm_game *game, cm_status status) {
+    cm_file_writer *file = game->saved;
+    if (!file) return status;
+    game->saved = NULL;
+    if (status == CM_OK || status == CM_ERR_INTERRUPTED) {
+        const cm_status written = cm_file_commit(file);
+        return written == CM_OK ? status : written;
+    }
+    cm_file_abandon(file);
+    return status;
+}
+
+/* ---- moves ---- */
 
 int cm_game_to_play(const cm_game *game) { return cm_env_to_play(game->env, game->state); }
 

@@ -3,6 +3,7 @@
 #define CM_CLI_GAME_H
 
 #include "cli/view.h"
+#include "core/file.h"
 
 /* What decides the moves of a player. */
 typedef enum cm_mover { CM_MOVER_AGENT, CM_MOVER_HUMAN, CM_MOVER_RANDOM } cm_mover;
@@ -21,9 +22,10 @@ typedef struct cm_game {
     void *state, *scratch; /* owned; scratch is another position while one is asked for */
     cm_game_move *moves;   /* [count], owned */
     int count, capacity;
-    int last_cell;  /* that the last move has filled; -1: none */
-    double total;   /* return so far, of player 0 */
-    bool truncated; /* it has ended by a limit of time */
+    int last_cell;         /* that the last move has filled; -1: none */
+    double total;          /* return so far, of player 0 */
+    bool truncated;        /* it has ended by a limit of time */
+    cm_file_writer *saved; /* owned: finished games in SGF; NULL: they are not kept */
     int note_width; /* columns of the widest note that was drawn, or is to come: all stand on one side of the position
                      */
 } cm_game;
@@ -34,6 +36,13 @@ void cm_game_close(cm_game *game); /* a zeroed one is fine */
 
 /* A new game from the start of `seed`. */
 void cm_game_begin(cm_game *game, uint64_t seed);
+
+/* From now on games are kept for a file in SGF. Errors: CM_ERR_INPUT if the game is not Go, or the path ends otherwise
+ * than with .sgf; CM_ERR_IO. */
+cm_status cm_game_save_to(cm_game *game, const char *path) CM_MUST_USE;
+cm_status cm_game_save(cm_game *game) CM_MUST_USE; /* the game, which has ended; does nothing without a file */
+/* Writes the file of all games that were saved, whatever `status`, which is returned unless writing fails. */
+cm_status cm_game_save_end(cm_game *game, cm_status status) CM_MUST_USE;
 
 int cm_game_to_play(const cm_game *game);
 

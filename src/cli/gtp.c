@@ -143,12 +143,12 @@ static cm_status think(cm_gtp *gtp, int player, const void *state) {
     return status;
 }
 
-cm_status cm_gtp_choose(cm_gtp *gtp, int player, bool may_pass, int32_t *action) {
+cm_status cm_gtp_choose(cm_gtp *gtp, int player, const uint8_t *barred, int32_t *action) {
     uint8_t legal[CM_ENV_MAX_SEARCHED];
     cm_gtp_position_legal(&gtp->game, player, legal);
     const void *state = cm_gtp_position_state(&gtp->game, player);
     *action = pass_of(gtp->env);
-    if (*action >= 0 && !may_pass) legal[*action] = 0;
+    for (int a = 0; barred && a < gtp->env->spec.actions; a++) legal[a] &= !barred[a];
     if (!state && gtp->game.go) return CM_OK;
     if (!state) return cm_fail(CM_ERR_INPUT, "the game is over, or the other player is to move");
     CM_TRY(think(gtp, player, state));
@@ -216,20 +216,35 @@ static cm_status run_play(cm_gtp *gtp) {
     return cm_gtp_position_play(&gtp->game, player, action);
 }
 
-static cm_status genmove(cm_gtp *gtp, bool is_played) {
-    int player;
-    int32_t action;
+static void add_vertex(cm_gtp *gtp, int32_t action) {
     char name[CM_GTP_VERTEX];
-    CM_TRY(cm_gtp_colour(gtp, 1, &player));
-    CM_TRY(cm_gtp_choose(gtp, player, true, &action));
-    if (is_played) CM_TRY(cm_gtp_position_play(&gtp->game, player, action));
     cm_gtp_vertex(gtp->env, action, name);
     cm_text_add(&gtp->answer, "%s", name);
+}
+
+cm_status cm_gtp_play_chosen(cm_gtp *gtp, int player, int32_t action) {
+    CM_TRY(cm_gtp_position_play(&gtp->game, player, action));
+    add_vertex(gtp, action);
     return CM_OK;
 }
 
-static cm_status run_genmove(cm_gtp *gtp) { return genmove(gtp, true); }
-static cm_status run_reg_genmove(cm_gtp *gtp) { return genmove(gtp, false); }
+static cm_status run_genmove(cm_gtp *gtp) {
+    int player;
+    int32_t action;
+    CM_TRY(cm_gtp_colour(gtp, 1, &player));
+    CM_TRY(cm_gtp_choose(gtp, player, NULL, &action));
+    return cm_gtp_play_chosen(gtp, player, action);
+}
+
+static cm_status run_reg_genmove(cm_gtp *gtp) {
+    int player;
+    int32_t action;
+    CM_TRY(cm_gtp_colour(gtp, 1, &player));
+    CM_TRY(cm_gtp_choose(gtp, player, NULL, &action));
+    add_vertex(gtp, action);
+    return CM_OK;
+}
+
 static cm_status run_undo(cm_gtp *gtp) { return cm_gtp_position_undo(&gtp->game); }
 
 static void add_letters(cm_gtp *gtp) {

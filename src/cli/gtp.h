@@ -46,10 +46,12 @@ cm_status cm_gtp_real(const cm_gtp *gtp, int index, double *value) CM_MUST_USE;
 
 /* ---- moves ---- */
 
-/* What the agent plays for a player; a pass of Go where there is no move left, or none but
- * a pass where that is not wanted. Errors: CM_ERR_INPUT where the game is
- * over or another player is to move; those of the search. */
-cm_status cm_gtp_choose(cm_gtp *gtp, int player, bool may_pass, int32_t *action) CM_MUST_USE;
+/* What the agent plays for a player, but for actions with barred[A] (NULL: none is); in Go a pass where nothing else is
+ * left. Errors: CM_ERR_INPUT where the game is over or another player is to move; those of the search. */
+cm_status cm_gtp_choose(cm_gtp *gtp, int player, const uint8_t *barred, int32_t *action) CM_MUST_USE;
+
+/* Plays it and answers its vertex. */
+cm_status cm_gtp_play_chosen(cm_gtp *gtp, int player, int32_t action) CM_MUST_USE;
 
 #define CM_GTP_END                                                                                                     \
     { NULL, 0, false, NULL }

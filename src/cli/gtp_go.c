@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "cli/gtp.h"
+#include "cli/gtp_sgf.h"
 
 /* ---- komi and rules ---- */
 
@@ -103,14 +104,16 @@ static cm_status run_fixed_handicap(cm_gtp *gtp) {
 /* Stones that the agent would play if White passed. */
 static cm_status run_place_free_handicap(cm_gtp *gtp) {
     int32_t stones[CM_GO_POINTS] = {0};
+    uint8_t barred[CM_GO_POINTS + 1] = {0};
     int count;
+    barred[gtp->env->spec.cells] = 1;
     CM_TRY(cm_gtp_int(gtp, 1, &count));
     CM_TRY(need_empty_board(gtp));
     if (count < 2 || count >= gtp->env->spec.cells) return cm_fail(CM_ERR_INPUT, "invalid number of stones");
     cm_gtp_position_clear(&gtp->game);
     for (int i = 0; i < count; i++) {
         int32_t action;
-        CM_TRY(cm_gtp_choose(gtp, 0, false, &action));
+        CM_TRY(cm_gtp_choose(gtp, 0, barred, &action));
         if (action == gtp->env->spec.cells) break;
         CM_TRY(cm_gtp_position_play(&gtp->game, 0, action));
         stones[action] = 1;
@@ -160,7 +163,64 @@ static cm_status run_final_status_list(cm_gtp *gtp) {
     return cm_fail(CM_ERR_INPUT, "syntax error");
 }
 
+/* ---- files ---- */
+
+static cm_status load(cm_gtp *gtp, const cm_sgf *sgf) {
+    int before = 0;
+    cm_env_params params = gtp->env->params;
+    if (gtp->words > 2) CM_TRY(cm_gtp_int(gtp, 2, &before));
+    if (before < 0 || (gtp->words > 2 && before == 0)) return cm_fail(CM_ERR_INPUT, "syntax error");
+    if (sgf->has_komi) CM_TRY(cm_env_params_set(&params, "komi", sgf->komi));
+    CM_TRY(cm_gtp_sgf_play(&gtp->game, sgf, before));
+    if (sgf->has_komi) gtp->env->params.komi = sgf->komi;
+    return CM_OK;
+}
+
+static cm_status run_loadsgf(cm_gtp *gtp) {
+    cm_sgf sgf;
+    cm_status status = cm_sgf_read(gtp->word[1], &sgf);
+    if (status == CM_OK) {
+        status = load(gtp, &sgf);
+        cm_sgf_free(&sgf);
+    }
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "cannot load file");
+}
+
+/* Whether a point is an eye of a player: surrounded by own stones, of which not too many corners are the other's. */
+static bool is_eye(const cm_go *go, int point, int player) {
+    const int n = go->n, row = point / n, column = point % n, own = 1 + player;
+    int near[4], others = 0, beyond = 0;
+    const int count = cm_go_neighbours(n, point, near);
+    for (int i = 0; i < count; i++)
+        if (cm_go_colour(go, near[i]) != own) return false;
+    for (int i = 0; i < 4; i++) {
+        const int r = row + (i < 2 ? -1 : 1), c = column + (i % 2 ? -1 : 1);
+        const bool is_there = r >= 0 && r < n && c >= 0 && c < n;
+        beyond += !is_there;
+        others += is_there && cm_go_colour(go, r * n + c) == 3 - own;
+    }
+    return others + (beyond > 0) < 2;
+}
+
+/* KGS asks for it where players disagree about dead stones: until those of the other one are captured the agent plays
+ * on, but never into its own eyes. */
+static cm_status run_cleanup(cm_gtp *gtp) {
+    uint8_t barred[CM_GO_POINTS + 1] = {0};
+    int32_t action = gtp->env->spec.cells;
+    int player, enemies = 0;
+    CM_TRY(cm_gtp_colour(gtp, 1, &player));
+    for (int p = 0; p < gtp->env->spec.cells; p++) {
+        enemies += cm_go_colour(gtp->game.go, p) == 2 - player;
+        barred[p] = is_eye(gtp->game.go, p, player);
+    }
+    barred[action] = 1;
+    if (enemies > 0) CM_TRY(cm_gtp_choose(gtp, player, barred, &action));
+    return cm_gtp_play_chosen(gtp, player, action);
+}
+
 const cm_gtp_command cm_gtp_go[] = {
+    {"kgs-genmove_cleanup", 1, true, run_cleanup},
+    {"loadsgf", 1, true, run_loadsgf},
     {"komi", 1, true, run_komi},
     {"get_komi", 0, true, run_get_komi},
     {"kata-get-rules", 0, true, run_get_rules},

@@ -8,12 +8,9 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "env/board.h"
+#include "env/sgf.h"
 
 /* ---- which games ---- */
-
-bool cm_gtp_is_go(const cm_env *env) {
-    return strcmp(env->def->name, "go") == 0 && (env->def->options & CM_ENV_KOMI) != 0;
-}
 
 cm_status cm_gtp_check_game(const cm_env *env) {
     const cm_env_spec *spec = &env->spec;
@@ -32,7 +29,7 @@ cm_status cm_gtp_check_game(const cm_env *env) {
 cm_status cm_gtp_position_open(cm_gtp_position *p, const cm_env *env) {
     *p = (cm_gtp_position){.env = env};
     cm_status status = cm_alloc(&p->state, 1, env->spec.state_size, "a game");
-    if (status == CM_OK && cm_gtp_is_go(env)) {
+    if (status == CM_OK && cm_sgf_serves(env)) {
         status = cm_alloc(&p->go, 1, sizeof *p->go, "a board");
         if (status == CM_OK) status = cm_alloc(&p->setup, (size_t)env->spec.cells, sizeof *p->setup, "a board");
     }
@@ -197,14 +194,37 @@ static bool must_pass(const cm_gtp_position *p) {
     return legal[env->spec.cells] == 1;
 }
 
+static cm_status open_actions(const cm_gtp_position *p, actions *list) {
+    const size_t most = 2 * ((size_t)p->count + (size_t)p->env->spec.cells) + 2;
+    *list = (actions){.pass = p->env->spec.cells};
+    return cm_alloc(&list->action, most, sizeof *list->action, "a game");
+}
+
+cm_status cm_gtp_position_actions(cm_gtp_position *p, int player, char **text) {
+    enum { NUMBER = 8 };
+    actions list;
+    size_t used = 0;
+    *text = NULL;
+    CM_TRY(open_actions(p, &list));
+    cm_status status = make_go_state(p, player, &list)
+                           ? cm_alloc(text, (size_t)list.count * NUMBER + 1, 1, "a game")
+                           : cm_fail(CM_ERR_INPUT, "there is no such position in the environment's games");
+    for (int i = 0; status == CM_OK && i < list.count; i++)
+        used += (size_t)snprintf(*text + used, NUMBER, "%s%d", i > 0 ? "," : "", list.action[i]);
+    free(list.action);
+    return status;
+}
+
+static void *find_go_state(cm_gtp_position *p, int player) {
+    actions list;
+    if (open_actions(p, &list) != CM_OK) return NULL;
+    const bool is_there = make_go_state(p, player, &list);
+    free(list.action);
+    return is_there ? p->state : NULL;
+}
+
 void *cm_gtp_position_state(cm_gtp_position *p, int player) {
-    if (p->go) {
-        const size_t most = 2 * ((size_t)p->count + (size_t)p->env->spec.cells) + 2;
-        actions list = {.pass = p->env->spec.cells, .action = malloc(most * sizeof *list.action)};
-        const bool is_there = list.action && make_go_state(p, player, &list);
-        free(list.action);
-        return is_there ? p->state : NULL;
-    }
+    if (p->go) return find_go_state(p, player);
     replay_moves(p, p->count);
     if (!cm_env_ended(p->state) && cm_env_to_play(p->env, p->state) != player && must_pass(p))
         (void)!step(p, p->env->spec.cells);

@@ -29,9 +29,6 @@ typedef struct cm_gtp_position {
 /* Whether the protocol has words for such a game: of two, without chance, and listed. Errors: CM_ERR_INPUT. */
 cm_status cm_gtp_check_game(const cm_env *env) CM_MUST_USE;
 
-/* Go as the protocol knows it, with komi and handicap. */
-bool cm_gtp_is_go(const cm_env *env);
-
 cm_status cm_gtp_position_open(cm_gtp_position *position, const cm_env *env) CM_MUST_USE;
 void cm_gtp_position_close(cm_gtp_position *position); /* a zeroed one is fine */
 
@@ -52,6 +49,10 @@ int cm_gtp_position_to_play(cm_gtp_position *position); /* who has not moved las
 /* The state of the environment in which `player` is to move, owned by the position until its next call; NULL: there is
  * none, as the game is over, or, in other games than Go, another one is to move. */
 void *cm_gtp_position_state(cm_gtp_position *position, int player);
+
+/* Go: the actions that lead to that state, "40,81,41", to be freed by the caller. Errors: CM_ERR_INPUT if the
+ * environment has no such game; CM_ERR_MEMORY. */
+cm_status cm_gtp_position_actions(cm_gtp_position *position, int player, char **text) CM_MUST_USE;
 
 /* legal[A] of the player, all 0 where there is no state. */
 void cm_gtp_position_legal(cm_gtp_position *position, int player, uint8_t *legal);

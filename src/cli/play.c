@@ -112,7 +112,7 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
     const char *result = game->total > 0.0 ? ", x wins" : game->total < 0.0 ? ", o wins" : ", a draw";
     cm_cli_line(4, "episode %lld: return %g%s%s", (long long)number, game->total,
                 game->truncated ? " (time limit)" : "", game->env->spec.players == 2 ? result : "");
-    return CM_OK;
+    return cm_game_save(game);
 }
 
 /* A moving picture takes the place of what the terminal shows. */
@@ -243,10 +243,13 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
     if (status == CM_OK && !is_silent(arguments)) {
         status = cm_view_need_columns("play", cm_view_least_columns(game.env, game.state));
     }
+    const char *path = cm_argument(arguments, "--save-games");
+    if (status == CM_OK && path) status = cm_game_save_to(&game, path);
     bool is_human = game.mover[0] == CM_MOVER_HUMAN || game.mover[1] == CM_MOVER_HUMAN;
     if (status == CM_OK) {
         status = is_human ? converse(&game, arguments, loaded, seed) : watch_all(&game, arguments, seed);
     }
+    status = cm_game_save_end(&game, status);
     cm_game_close(&game);
     return status;
 }
@@ -272,6 +275,7 @@ static const cm_flag flags[] = {
     {"--episodes", "N", "Games; 1, and as many as you like where you play."},
     {"--seed", "S", "Game i resets with seed S + i; 0."},
     {"--delay", "TIME", "Pause after every move that is watched: 0.1, 2s."},
+    {"--save-games", "FILE.sgf", "Write the games of go that have ended as SGF."},
     {"--quiet", NULL, "Only the results."},
     CM_FLAGS_VIDEO,
     CM_FLAGS_CONFIGURATION,

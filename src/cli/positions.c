@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arena/analyse.h"
+#include "cli/gtp_sgf.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/ticker.h"
@@ -28,6 +29,7 @@ typedef struct positions {
     const cm_env *env;
     const char *path;
     FILE *file;
+    char *text;            /* of --sgf as that file, owned */
     cm_analyser *analyser; /* owned, like `lines`; NULL until the first lines are there */
     line *lines;           /* [capacity] */
     int capacity, count;   /* lines that are held */
@@ -43,6 +45,17 @@ typedef struct positions {
 } positions;
 
 /* ---- reading ---- */
+
+/* The game of --sgf as a line of actions. */
+static cm_status open_sgf(positions *p, const cm_arguments *arguments, const cm_env *env) {
+    int64_t move = -1;
+    CM_TRY(cm_argument_int(arguments, "--move", 0, CM_SGF_MOST_ITEMS, &move));
+    CM_TRY(cm_gtp_sgf_moves(env, p->path, (int)move, &p->text));
+    const size_t size = strlen(p->text);
+    p->text[size] = '\n'; /* a start without a move is a line, too */
+    p->file = fmemopen(p->text, size + 1, "r");
+    return p->file ? CM_OK : cm_memory_fail((double)size, "a game");
+}
 
 static cm_status open_file(positions *p) {
     p->file = strcmp(p->path, "-") == 0 ? stdin : fopen(p->path, "r");
@@ -318,6 +331,7 @@ static cm_status report_interrupted(cm_arguments *arguments, const positions *p)
 static void close_positions(positions *p) {
     for (int i = 0; p->lines && i < p->capacity; i++) free(p->lines[i].text);
     free(p->lines);
+    free(p->text);
     free(p->scratch);
     cm_analyser_destroy(p->analyser);
     if (p->file && p->file != stdin) (void)fclose(p->file);
@@ -333,8 +347,11 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     p.seed = (uint64_t)seed;
     p.view = cm_view_of_stdout(arguments);
     cm_interrupt_ends("search");
-    cm_status status = open_file(&p);
+    const char *sgf = cm_argument(arguments, "--sgf");
+    if (sgf) p.path = sgf;
+    cm_status status = sgf ? CM_OK : open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
+    if (status == CM_OK && sgf) status = open_sgf(&p, arguments, &loaded.session->env);
     if (status == CM_OK) status = answer_with_ticker(arguments, &p, &loaded);
     if (status == CM_OK && p.is_broken) status = report_interrupted(arguments, &p);
     if (status == CM_OK && p.bad > 0 && !p.is_broken) {

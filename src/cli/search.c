@@ -58,10 +58,12 @@ static cm_status refuse_together(const cm_arguments *arguments, const char *flag
 }
 
 static cm_status run(cm_arguments *arguments) {
-    static const char *const of_positions[] = {"--run",  "--positions", "--checkpoint", "--simulations", "--seed",
-                                               "--json", "--set",       "--backend",    "--dtype",       "--tree",
-                                               NULL};
-    static const char *const of_cases[] = {"--check", NULL}, *const of_answers[] = {"--json", "--check", NULL};
+    static const char *const of_positions[] = {
+        "--run",     "--positions", "--checkpoint", "--simulations", "--seed", "--json", "--set",
+        "--backend", "--dtype",     "--tree",       "--sgf",         "--move", NULL};
+    static const char *const of_cases[] = {"--check", "--move", NULL}, *const not_of_sgf[] = {"--check", "--positions",
+                                                                                              NULL};
+    static const char *const of_answers[] = {"--json", "--check", "--sgf", "--move", NULL};
     const char *path = cm_argument(arguments, "--case");
     if (path) {
         CM_TRY(refuse_together(arguments, "--case", of_positions));
@@ -71,10 +73,11 @@ static cm_status run(cm_arguments *arguments) {
         CM_TRY(refuse_together(arguments, "--tree", of_answers));
         return cm_cli_search_tree(arguments);
     }
-    if (!cm_argument_is_set(arguments, "--positions")) {
-        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE, --tree FILE or --case FILE");
+    const bool is_sgf = cm_argument_is_set(arguments, "--sgf");
+    if (!is_sgf && !cm_argument_is_set(arguments, "--positions")) {
+        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE, --sgf FILE, --tree FILE or --case FILE");
     }
-    CM_TRY(refuse_together(arguments, "--positions", of_cases));
+    CM_TRY(refuse_together(arguments, is_sgf ? "--sgf" : "--positions", is_sgf ? not_of_sgf : of_cases));
     return cm_cli_search_positions(arguments);
 }
 
@@ -83,6 +86,8 @@ static const cm_flag flags[] = {
     {"--positions", "FILE",
      "A game per line: its actions from the start, by number or name, with commas or blanks between them; - reads "
      "stdin."},
+    {"--sgf", "FILE", "Instead of --positions: the position at the end of the main line of a game of go in SGF."},
+    {"--move", "N", "Of --sgf: the position after move N; 0: before the first."},
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
     {"--tree", "FILE",
@@ -119,5 +124,6 @@ const cm_command cm_command_search = {
     .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"
                 "  echo 4,0,8 | cumind search --run RUN --positions -    # one position, drawn\n"
                 "  echo 4,0 | cumind search --run RUN --positions - --tree tree.html\n"
+                "  cumind search --run RUN --sgf game.sgf --move 30    # a game of go after 30 moves\n"
                 "  cumind search --check --case FILE    # prints ok, or the first difference\n",
     .run = run};

@@ -242,6 +242,86 @@ START_TEST(matches_and_games_at_the_prompt_have_clocks) {
 }
 END_TEST
 
+static void write_text(const char *name, const char *text) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+}
+
+START_TEST(games_in_sgf_are_loaded_with_komi_and_stones) {
+    write_text("game.sgf", "(;GM[1]SZ[5]KM[0.5]AB[bb][dd]AW[ca:cc];W[ee];B[](;W[ac])(;W[aa]))");
+    write_text("nine.sgf", "(;SZ[9];B[aa])");
+    write_text("twice.sgf", "(;SZ[5];B[aa];W[aa])");
+    write_text("edit.sgf", "(;SZ[5];B[cc];W[aa]AE[aa]AB[ba];B[ca])");
+    talk("go5", "play b a1\nloadsgf game.sgf\nget_komi\ngogui-rules_board\nundo\nundo\nundo\nundo\n"
+                "loadsgf game.sgf 2\ngogui-rules_board\nloadsgf game.sgf 9\nloadsgf nine.sgf\nloadsgf twice.sgf\n"
+                "loadsgf none.sgf\nloadsgf game.sgf 0\nloadsgf edit.sgf\ngogui-rules_board\n");
+    expect_answer(2, "= 0.5");
+    expect_answer(3, "= . . O . .\n. X O . .\nO . O . .\n. . . X .\n. . . . O");
+    for (int i = 4; i < 7; i++) expect_answer(i, "=");
+    expect_answer(7, "? cannot undo");
+    expect_answer(9, "= . . O . .\n. X O . .\n. . O . .\n. . . X .\n. . . . O");
+    expect_answer(10, "? cannot load file: it has 3 moves, there is none before 9");
+    expect_answer(11, "? cannot load file: its board is 9 x 9, and the network of the run is for 5 x 5");
+    expect_answer(12, "? cannot load file: move 2: illegal move: A5 is occupied");
+    ck_assert_ptr_nonnull(strstr(answer(13), "? cannot load file: none.sgf: "));
+    expect_answer(14, "? cannot load file: syntax error");
+    expect_answer(16, "= . X X . .\n. . . . .\n. . X . .\n. . . . .\n. . . . .");
+}
+END_TEST
+
+START_TEST(positions_of_sgf_are_searched) {
+    write_text("game.sgf", "(;GM[1]SZ[5]AB[bb][dd];W[ee];B[aa])");
+    expect_ok("search --run go5 --threads 1 --sgf game.sgf --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "{\"moves\": [6, 25, 18, 24, 0]"));
+    expect_ok("search --run go5 --threads 1 --sgf game.sgf --move 0");
+    ck_assert_ptr_nonnull(strstr(result.out, "o to move"));
+    expect_exit("search --run go5 --sgf game.sgf --move 3", 2,
+                "--sgf game.sgf: it has 2 moves, there is none before 4");
+    expect_exit("search --run hex4 --sgf game.sgf", 2, "--sgf: is for runs of go, not of hex4");
+    expect_exit("search --run go5 --sgf game.sgf --positions -", 2, "--positions does not belong to --sgf");
+    expect_exit("search --run go5 --positions - --move 3", 2, "--move does not belong to --positions");
+}
+END_TEST
+
+static int count_in(const char *name, const char *what) {
+    static char text[65536];
+    int count = 0;
+    cm_program_file(cm_test_folder, name, text, sizeof text);
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what)) count++;
+    return count;
+}
+
+START_TEST(games_are_saved_as_sgf) {
+    expect_ok("eval --run go5 --threads 1 --opponent random --games 4 --save-games match.sgf");
+    ck_assert_int_eq(count_in("match.sgf", "(;FF[4]GM[1]"), 4);
+    ck_assert_int_eq(count_in("match.sgf", "PB[random]PW[go5]RE["), 2);
+    expect_ok("play --run go5 --threads 1 --human none --quiet --episodes 2 --save-games watched.sgf");
+    ck_assert_int_eq(count_in("watched.sgf", "PB[agent]PW[agent]RE["), 2);
+    cm_program_run_with(cm_test_folder, "play --set env_name=go5 --opponent human --save-games mine.sgf",
+                        "c3\npass\npass\n", &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    ck_assert_int_eq(count_in("mine.sgf", "PB[human]PW[human]RE[B+17.5]\n;B[cc];W[];B[])\n"), 1);
+    talk("go5", "loadsgf match.sgf\nloadsgf mine.sgf\nfinal_score\n");
+    expect_answer(0, "=");
+    expect_answer(2, "= B+17.5");
+    expect_exit("eval --run hex4 --opponent random --games 2 --save-games x.sgf", 2, "SGF is for games of go");
+    expect_exit("play --run hex4 --human none --quiet --save-games x.sgf", 2, "--save-games x.sgf: writes games of go");
+    expect_exit("play --run go5 --human none --quiet --save-games x.json", 2, "to a file that ends with .sgf");
+}
+END_TEST
+
+/* White's stone has no way out; a white wall with two eyes is not to be captured, nor an eye filled. */
+START_TEST(dead_stones_are_captured_in_the_cleanup) {
+    write_text("dead.sgf", "(;SZ[5]AB[ab][bb][cb][db][eb][ac][bc][cc][dc][ec][bd][be][de][ee][ed]AW[ba]PL[B])");
+    talk("go5", "loadsgf dead.sgf\nkgs-genmove_cleanup b\nplay w pass\nkgs-genmove_cleanup b\nplay w pass\n"
+                "kgs-genmove_cleanup b\nplay w pass\nkgs-genmove_cleanup b\nplay w pass\nkgs-genmove_cleanup b\n"
+                "play w pass\nkgs-genmove_cleanup b\nfinal_score\n");
+    expect_answer(12, "= B+17.5");
+    expect_answer(11, "= pass");
+}
+END_TEST
+
 START_TEST(games_without_a_board_of_moves_are_refused) {
     cm_program_run_with(cm_test_folder, "gtp --run catch", "name\n", &result);
     cm_program_expect_error(&result, 2, "and catch is none; cumind play --run DIR plays it");
@@ -268,6 +348,10 @@ int main(void) {
     tcase_add_test(tests, hex_is_won_by_a_chain);
     tcase_add_test(tests, time_is_told_in_every_form);
     tcase_add_test(tests, matches_and_games_at_the_prompt_have_clocks);
+    tcase_add_test(tests, games_in_sgf_are_loaded_with_komi_and_stones);
+    tcase_add_test(tests, positions_of_sgf_are_searched);
+    tcase_add_test(tests, games_are_saved_as_sgf);
+    tcase_add_test(tests, dead_stones_are_captured_in_the_cleanup);
     tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
