@@ -3,7 +3,7 @@
 // focusing a node tells its numbers next to the tree. Looks are those of tree_view.css; nothing is loaded, and no text becomes markup.
 'use strict';
 function cumindTree(element, tree) {
-  const SHOWN = 5, MORE = 10, FLAT = 8; // children at first, and per "more"; levels that are indented
+  const SHOWN = 5, MORE = 10, FLAT = 8, NARROW = 4; // children at first, and per "more"; levels that are indented, on narrow screens too
   const count = tree.depth.length, base36 = (text) => parseInt(text, 36);
   const make = (parent, name, className, text) => {
     const made = document.createElement(name);
@@ -131,7 +131,7 @@ function cumindTree(element, tree) {
     make(facts, 'h2', '', path.length ? (path.length > 6 ? '\u2026 ' : '') + path.slice(-6).join(', ') : 'The position that was searched');
     const list = make(facts, 'dl');
     const fact = (name, text) => { make(list, 'dt', '', name); make(list, 'dd', '', text); };
-    fact('Visits (N)', i ? `${tree.visits[i]} (${percent(share(i))} of its siblings\u2019)` : tree.visits[i]);
+    fact('Visits (N)', i ? `${tree.visits[i]} (${percent(share(i))})` : tree.visits[i]);
     if (i) fact('Q', signed(tree.q[i]));
     if (i) fact('Prior', percent(tree.prior[i]));
     fact('Value', signed(tree.value[i]));
@@ -161,7 +161,7 @@ function cumindTree(element, tree) {
     make(name, 'span', 'tree-turn');
     const picture = make(name, 'span', hasBoard(i) ? 'tree-thumb' : 'tree-thumb tree-unknown', hasBoard(i) ? undefined : '?');
     if (hasBoard(i)) seen.observe(board(picture, ''));
-    if (tree.depth[i] > FLAT) make(name, 'span', 'tree-depth', tree.depth[i]);
+    if (tree.depth[i] > NARROW) make(name, 'span', tree.depth[i] > FLAT ? 'tree-depth' : 'tree-depth tree-narrow', tree.depth[i]);
     if (i && player(parent[i])) make(name, 'span', 'tree-who', player(parent[i]));
     make(name, best.has(i) ? 'b' : 'span', 'tree-move', nameOf(i));
     const visits = make(row, 'span', 'tree-visits'), bar = make(make(visits, 'span', 'tree-track'), 'span', 'tree-bar');
@@ -196,7 +196,7 @@ function cumindTree(element, tree) {
     item.setAttribute('aria-expanded', 'true');
     let group = item.querySelector(':scope > ul');
     if (!group) {
-      group = make(item, 'ul', tree.depth[i] + 1 > FLAT ? 'tree-flat' : '');
+      group = make(item, 'ul', tree.depth[i] + 1 > FLAT ? 'tree-flat' : tree.depth[i] + 1 > NARROW ? 'tree-narrow' : '');
       group.setAttribute('role', 'group');
       addChildren(group, i, 0, SHOWN);
     }
