@@ -42,6 +42,14 @@ api-docs: ## the page of include/cumind.h for a browser, in build/api-docs (Debi
 	@mkdir -p $(BUILD)/api-docs
 	@OUT=$(BUILD)/api-docs doxygen docs/Doxyfile
 
+# What is written for the site is in scripts/site and mkdocs.yml.
+SITE_PYTHON := .venv-site/bin/python3
+site: ## the documentation as a site for browsers, in build/site, with its links checked (Debian: doxygen, python3-venv)
+	@$(SITE_PYTHON) -c 'import mkdocs, material, mkdocs_jupyter' 2>/dev/null || \
+	    { python3 -m venv .venv-site && .venv-site/bin/pip install -q 'mkdocs<2' mkdocs-material mkdocs-jupyter; }
+	@$(SITE_PYTHON) scripts/site
+.PHONY: site
+
 pictures: $(BUILD)/cumind ## draws docs/pictures/*.svg from the Graphviz text next to each (Debian: graphviz), and games of agents that it trains
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
 	@scripts/episodes $<
