@@ -44,6 +44,7 @@ static void print_floats(const cm_network *network, const float *ranges, const f
 
 static void print_result(const cm_network *network, const cm_quantise_result *r) {
     int layers = 0, chosen = 0;
+    if (r->is_trained) printf("ranges of training (quantization=qat): its layers are in 8 bits as they were trained\n");
     printf("errors on %d positions and %d steps after each: share of the policy that moves, and of the values' "
            "deviation\n",
            r->positions, r->steps);

@@ -88,6 +88,14 @@ cm_var cm_layer_after(cm_builder *b, const char *name, cm_var x, const cm_layer 
     return normalise(b, &name, 1, x, layer);
 }
 
+/* What a layer reads; where it trains as if it were in 8 bits, as these read it. Merged layers have the range of the
+ * first. */
+static cm_var read_by(cm_builder *b, const char *name, cm_var x) {
+    const cm_param range = vector_param(1, CM_INIT_ZERO, true);
+    if (!b->config->fake_quantised || !b->in_8_bits) return x;
+    return cm_tape_fake_quantise(b->tape, x, cm_layer_param(b, name, CM_NETWORK_RANGE, &range));
+}
+
 static cm_var merged_dense(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     int in = cm_tape_shape(b->tape, x)->dim[1];
@@ -97,7 +105,8 @@ static cm_var merged_dense(cm_builder *b, const char *const *names, int count, c
     cm_var w = merged_param(b, names, count, "weight", &weight);
     cm_var bias = layer->no_bias ? CM_NO_VAR : merged_param(b, names, count, "bias", &offset);
     bool fused = layer->norm == CM_NORM_NONE && layer->activation == CM_ACT_RELU;
-    cm_var y = cm_tape_dense(b->tape, x, w, bias, layer->action, fused ? CM_ACT_RELU : CM_ACT_NONE);
+    cm_var read = read_by(b, names[0], x);
+    cm_var y = cm_tape_dense(b->tape, read, w, bias, layer->action, fused ? CM_ACT_RELU : CM_ACT_NONE);
     return fused ? y : normalise(b, names, count, y, layer);
 }
 
@@ -124,7 +133,7 @@ static cm_var conv_linear(cm_builder *b, const char *name, cm_var x, int k, int 
     cm_var w = cm_layer_param(b, name, "weight", &weight);
     cm_var bias = layer->no_bias ? CM_NO_VAR : cm_layer_param(b, name, "bias", &offset);
     bool fused = layer->norm == CM_NORM_NONE && layer->activation == CM_ACT_RELU;
-    return cm_tape_conv2d(b->tape, x, w, bias, stride, fused ? CM_ACT_RELU : CM_ACT_NONE);
+    return cm_tape_conv2d(b->tape, read_by(b, name, x), w, bias, stride, fused ? CM_ACT_RELU : CM_ACT_NONE);
 }
 
 cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer) {
@@ -218,6 +227,7 @@ static cm_var embed_numbers(cm_builder *b, const char *name, cm_var x, cm_var ac
     if (code == CM_NO_VAR) return CM_NO_VAR;
     cm_param table = {.ndim = 2, .dim = {H, cm_tape_shape(b->tape, code)->dim[1]}, .init = CM_INIT_EMBEDDING};
     cm_var weight = cm_layer_param(b, name, "numbers", &table);
+    code = read_by(b, name, code);
     return cm_tape_add(b->tape, x, cm_tape_dense(b->tape, code, weight, CM_NO_VAR, NULL, CM_ACT_NONE), CM_ACT_NONE);
 }
 

@@ -16,6 +16,7 @@ typedef struct cm_builder {
     cm_param_table *table;
     cm_tape *tape;
     bool define;
+    bool in_8_bits;   /* a quantised network has these layers in 8 bits: they are no part of training alone */
     cm_status status; /* of adding to the table: the first error */
 } cm_builder;
 

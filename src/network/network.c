@@ -33,7 +33,9 @@ static cm_builder builder(const cm_network *network, cm_tape *tape) {
 static cm_builder begin(const cm_network *network, cm_tape *tape, cm_call_part part) {
     cm_tape_part(tape, part);
     cm_tape_begin_segment(tape, CM_RECOMPUTE_FULL);
-    return builder(network, tape);
+    cm_builder b = builder(network, tape);
+    b.in_8_bits = true;
+    return b;
 }
 
 static void end(const cm_builder *b) { cm_tape_end_segment(b->tape, CM_RECOMPUTE_FULL); }
@@ -117,6 +119,7 @@ cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observ
 
 cm_var cm_network_prefix_input(const cm_network *network, cm_tape *tape, cm_var raw) {
     cm_builder b = begin(network, tape, CM_PART_DYNAMICS);
+    b.in_8_bits = false;
     const cm_var out = family(b.config)->prefix_input(&b, raw);
     end(&b);
     return out;
@@ -157,7 +160,9 @@ static cm_hidden define_chance(cm_builder *b, cm_hidden state, cm_var action) {
     for (int i = 0; i < c->observation_ndim; i++) pair[1] *= c->observation[i];
     cm_hidden after = hidden(b, family(c)->afterstate(b, state.scaled, action));
     family(c)->predict_chance(b, after);
+    b->in_8_bits = false;
     if (c->encoder) cm_encoder(b, cm_tape_input(b->tape, CM_F32, 2, pair));
+    b->in_8_bits = true;
     return hidden(b, family(c)->outcome(b, after.scaled, cm_tape_input(b->tape, CM_F32, 2, code)));
 }
 
@@ -173,6 +178,7 @@ static void define_dynamics(cm_builder *b, cm_hidden state) {
     bool chance = b->config->model == CM_NETWORK_CHANCE;
     cm_hidden next = chance ? define_chance(b, state, action) : hidden(b, f->dynamics(b, state.scaled, action));
     f->predict(b, next, b->config->prefix_horizon == 0);
+    b->in_8_bits = false;
     if (b->config->prefix_horizon > 0) define_prefix(b, next.raw);
     if (b->config->consistency) project_predict(b, next.scaled);
 }
@@ -180,7 +186,7 @@ static void define_dynamics(cm_builder *b, cm_hidden state) {
 /* Runs every function once on a scratch tape: what they ask for is the table. */
 static cm_status define(cm_network *network) {
     const cm_network_config *c = &network->config;
-    cm_builder b = {.config = c, .table = &network->table, .define = true};
+    cm_builder b = {.config = c, .table = &network->table, .define = true, .in_8_bits = true};
     CM_TRY(cm_tape_create(false, CM_F32, &b.tape));
     int dim[4] = {1, c->observation[0], c->observation[1], c->observation[2]};
     cm_var observation = cm_tape_input(b.tape, CM_F32, c->observation_ndim + 1, dim);

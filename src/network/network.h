@@ -71,6 +71,7 @@ typedef struct cm_network_config {
     cm_support value_support, reward_support; /* size 1: scalar heads */
     int prefix_horizon;                       /* mlp, resnet: steps of a value prefix; 0: there are rewards */
     int lstm;                                 /* L, with prefix_horizon */
+    bool fake_quantised;                      /* layers that may be in 8 bits train as if they were (ranges.c) */
     bool zero_init;                           /* last layers of heads start at 0 */
     cm_init init; /* of weights: CM_INIT_LECUN_NORMAL (biases 0) or CM_INIT_UNIFORM_FAN_IN */
     bool consistency;
@@ -104,6 +105,12 @@ const cm_param_table *cm_network_parameters(const cm_network *network);
 /* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
+/* With fake quantisation a layer NAME has in the state NAME.range, the moving average of the largest magnitude that it
+ * reads in training. Of a row of the table that is such a layer's weight: the state's row; -1: it is none. */
+#define CM_NETWORK_RANGE "range"
+int cm_network_range_of(const cm_network *network, int row);
+/* ranges[count of the table] <- those in `state`, as for cm_network_set_ranges; 0 where there is none, or not yet. */
+void cm_network_trained_ranges(const cm_network *network, const float *state, float *ranges);
 /* Gives the rows of its table ranges[count] (cm_param.range): what is recorded from then on computes the layers of
  * those above 0 in 8 bits where it infers and the backend can. NULL: none. */
 void cm_network_set_ranges(cm_network *network, const float *ranges);

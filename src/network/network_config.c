@@ -34,6 +34,7 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                                      o->reward_support_size, o->value_transform},
                                   .prefix_horizon = o->value_prefix ? o->value_prefix_horizon : 0,
                                   .lstm = o->lstm_size,
+                                  .fake_quantised = o->quantization == CM_QUANTIZATION_QAT,
                                   .zero_init = o->zero_init_heads && o->family != CM_FAMILY_CUMIND,
                                   .init = o->initializer == CM_INITIALIZER_LECUN_NORMAL ? CM_INIT_LECUN_NORMAL
                                                                                         : CM_INIT_UNIFORM_FAN_IN,

@@ -136,6 +136,11 @@ const cm_option cm_network_option_rows[] = {
         "is not above it, an unroll never starts one again, and a search goes on with the first.",
         .idle = unless_prefix),
     CM_OPTION(INT, lstm_size, SECTION, "128", 1, 4096, "Units of that LSTM.", .idle = unless_prefix),
+    CM_OPTION(
+        ENUM, quantization, SECTION, "none", 0, 0,
+        "qat: quantisation-aware training. Layers learn with weights and inputs rounded to 8 bits, so that cumind "
+        "quantize loses less; the parameters stay float32 (docs/QUANTIZATION.md).",
+        .choices = "none|qat"),
     CM_OPTION(ENUM, initializer, SECTION, "lecun_normal", 0, 0,
               "Initial weights: lecun_normal (truncated normal, biases 0) or fan_in_uniform (the default of PyTorch).",
               .choices = "lecun_normal|fan_in_uniform"),

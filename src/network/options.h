@@ -22,6 +22,8 @@ typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state
 typedef enum cm_head_activation { CM_HEAD_RELU, CM_HEAD_ELU } cm_head_activation;
 typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 
+typedef enum cm_quantization { CM_QUANTIZATION_NONE, CM_QUANTIZATION_QAT } cm_quantization;
+
 typedef enum cm_downsample {
     CM_DOWNSAMPLE_AUTO, /* of pictures that are 32 or more high and wide */
     CM_DOWNSAMPLE_ON,
@@ -60,6 +62,7 @@ typedef struct cm_network_options {
     bool value_transform;                         /* the supports stand after the transform h */
     bool value_prefix;                   /* the reward head predicts sums of rewards, by an LSTM; mlp, resnet */
     int value_prefix_horizon, lstm_size; /* steps of such a sum, units; with value_prefix */
+    int quantization;                    /* cm_quantization */
     int initializer;                     /* cm_initializer */
     bool zero_init_heads;                /* last layer of each head starts at 0; never in family cumind */
     int chance_codes;                    /* with policy stochastic_muzero; 0: those of the environment */

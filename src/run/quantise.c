@@ -154,13 +154,19 @@ static layer *most_sensitive(const quantising *q, size_t space) {
     return most;
 }
 
+static cm_status choose_all(quantising *q, cm_quantise_result *out) {
+    take_part(q, NULL, true);
+    CM_TRY(measure_error(q, &out->all));
+    out->rest = out->all;
+    return CM_OK;
+}
+
 static cm_status choose(quantising *q, cm_quantise_result *out) {
     size_t weights = 0;
     for (int i = 0; i < q->count; i++) weights += q->layers[i].weights;
     size_t space = (size_t)(most_floats * (double)weights);
-    take_part(q, NULL, true);
-    CM_TRY(measure_error(q, &out->all));
-    out->rest = out->all;
+    CM_TRY(judge_layers(q));
+    CM_TRY(choose_all(q, out));
     while (larger(out->rest) > q->request->tolerance) {
         layer *l = most_sensitive(q, space);
         if (!l) break;
@@ -170,6 +176,13 @@ static cm_status choose(quantising *q, cm_quantise_result *out) {
         CM_TRY(measure_error(q, &out->rest));
     }
     return CM_OK;
+}
+
+/* Ranges of training take the place of those that were measured, if there are any yet. */
+static void take_trained(quantising *q, cm_quantise_result *out) {
+    cm_network_trained_ranges(q->request->network, q->request->state, q->tried);
+    for (int i = 0; i < q->table->count; i++) out->is_trained = out->is_trained || q->tried[i] > 0.0f;
+    if (out->is_trained) memcpy(q->measured, q->tried, (size_t)q->table->count * sizeof *q->measured);
 }
 
 /* ---- the whole ---- */
@@ -221,9 +234,9 @@ static cm_status run(quantising *q, cm_quantise_result *out) {
     static const char *const parts[CM_QUANTISE_PARTS] = {"representation", "afterstate", "dynamics", "prediction"};
     CM_TRY(open_all(q, out));
     CM_TRY(measure_ranges(q));
+    take_trained(q, out);
     CM_TRY(find_layers(q));
-    CM_TRY(judge_layers(q));
-    CM_TRY(choose(q, out));
+    CM_TRY(out->is_trained ? choose_all(q, out) : choose(q, out));
     for (int i = 0; i < CM_QUANTISE_PARTS; i++) CM_TRY(report_part(q, parts[i], out));
     take_part(q, NULL, true);
     memcpy(out->ranges, q->tried, (size_t)q->table->count * sizeof *out->ranges);

@@ -43,6 +43,12 @@ static bool is_due(int64_t iterations) {
     return iterations % EVERY == 0 || (iterations < EVERY && (iterations & (iterations - 1)) == 0);
 }
 
+/* Those of training with fake quantisation, which all ranks have alike. */
+static void take_trained(const cm_run *run) {
+    const float *state = cm_trainer_state(cm_run_learner_trainer(run->learner), CM_WEIGHTS_ONLINE);
+    cm_network_trained_ranges(run->session->network, state, run->acting_ranges);
+}
+
 /* A rank without positions has none. */
 static cm_status measure_own(const cm_run *run, int64_t iterations) {
     const cm_replay *replay = cm_run_learner_replay(run->learner);
@@ -74,6 +80,10 @@ static cm_status join_ranks(const cm_run *run) {
 cm_status cm_run_measure_acting(cm_run *run) {
     const int64_t iterations = run->state.iteration + 1; /* with the one that ends */
     if (!run->acting_network || !is_due(iterations)) return CM_OK;
+    if (cm_network_get_config(run->session->network)->fake_quantised) {
+        take_trained(run);
+        return use_ranges(run);
+    }
     CM_TRY(measure_own(run, iterations));
     CM_TRY(join_ranks(run));
     return use_ranges(run);

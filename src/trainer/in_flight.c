@@ -9,10 +9,11 @@ static bool is_on_host(const cm_trainer *t) { return t->config.backend->device->
 /* ---- creation ---- */
 
 static cm_status open_passes(const cm_trainer *t, cm_in_flight *flight) {
+    const cm_mirror *weights = t->quantised.host ? &t->quantised : &t->parameters;
     const int workers = cm_pool_size(t->config.pool);
     CM_TRY(cm_alloc(&flight->pass, 2 * (size_t)workers, sizeof *flight->pass, "passes"));
     for (int i = 0; i < 2 * workers; i++) {
-        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
+        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = weights->block.base,
                                     [CM_MEM_STATE] = t->state.block.base,
                                     [CM_MEM_GRADIENT] = t->gradients.block.base,
                                     [CM_MEM_STATS] = t->stats.base,

@@ -28,6 +28,9 @@
  * number where a result of some rank is none. */
 enum { CM_TRAINER_TAIL = 2 };
 
+/* How far the range of a layer moves per batch towards the largest magnitude that the layer read in it. */
+#define CM_RANGE_MOMENTUM 0.05f
+
 /* Numbers after the results of a batch: factor[2] of clip, and what it has left of the state of loss scaling. */
 enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALING_NUMBERS };
 
@@ -66,6 +69,7 @@ struct cm_trainer {
     int chunks, all_chunks; /* of this rank, of all ranks */
     size_t input_stride, gradient_stride, stats_stride, result_stride; /* bytes from chunk to chunk */
     /* owned blocks */
+    cm_mirror quantised; /* the parameters as passes that train read them, with fake quantisation; not taken without */
     cm_mirror parameters, state, average, target, target_state, accumulated, accumulated_state;
     cm_mirror gradients;
     cm_mirror scaling;       /* state of loss scaling; not taken without */
@@ -111,7 +115,8 @@ cm_status cm_trainer_fail_norm(cm_trainer *trainer, const cm_train_report *repor
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);
 cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
 
-/* After the device's parameters, and with them the average, have changed; the target's, too, if `target`. */
+/* After the device's parameters, and with them the average, have changed; the target's, too, if `target`. With fake
+ * quantisation the weights are rounded again. */
 cm_status cm_trainer_repack(cm_trainer *trainer, bool target) CM_MUST_USE;
 
 /* to[n] <- from[n] in the order of the first stream, unless the step of `factor` was none (NULL: in any case). */

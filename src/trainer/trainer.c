@@ -17,6 +17,8 @@ static cm_status alloc_blocks(cm_trainer *t) {
     size_t n = table->parameters * sizeof(float), s = table->states * sizeof(float);
     CM_TRY(alloc_mirror(t, &t->parameters, n + CM_ALIGN, "parameters"));
     CM_TRY(alloc_mirror(t, &t->state, s + CM_ALIGN, "running statistics"));
+    if (cm_network_get_config(t->config.network)->fake_quantised)
+        CM_TRY(alloc_mirror(t, &t->quantised, n + CM_ALIGN, "quantised parameters"));
     if (t->config.options->ema_decay > 0.0) CM_TRY(alloc_mirror(t, &t->average, n + CM_ALIGN, "averaged parameters"));
     if (t->config.options->target_update_frequency > 0) {
         CM_TRY(alloc_mirror(t, &t->target, n + CM_ALIGN, "target network"));
@@ -172,8 +174,8 @@ static void wait_for_all(const cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_mirror *mirrors[] = {&t->parameters, &t->state,       &t->average,           &t->target, &t->target_state,
-                            &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling};
+    cm_mirror *mirrors[] = {&t->parameters, &t->state,       &t->average,           &t->target,  &t->target_state,
+                            &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling, &t->quantised};
     wait_for_all(t);
     cm_reducer_destroy(t->reducer);
     cm_in_flight_destroy(t);
@@ -212,7 +214,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     }
     const int moments = cm_optimizer_moment_count(t->config.options);
     const cm_memory_row all[] = {
-        {"parameters", t->parameters.block.bytes + t->state.block.bytes},
+        {"parameters", t->parameters.block.bytes + t->quantised.block.bytes + t->state.block.bytes},
         {"optimizer moments", (size_t)moments * t->parameters.block.bytes},
         {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes + t->accumulated_state.block.bytes},
         {"averaged and target parameters",

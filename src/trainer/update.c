@@ -43,23 +43,42 @@ static cm_status gather_statistics(const cm_trainer *t) {
     return comm->gather_on(comm, cm_stream_queue(t->streams[0]), chunk_stats(t, 0), mine, t->stats.base);
 }
 
+/* What all chunks have at a place of their statistics. */
+static cm_tensor stats_at(const cm_trainer *t, size_t offset, int numbers) {
+    cm_tensor stats = cm_tensor_2d(t->stats.base + offset, CM_F32, t->all_chunks, numbers);
+    stats.stride = (int)(t->stats_stride / sizeof(float));
+    return stats;
+}
+
+/* Ranges move towards the largest of all chunks and calls, once per batch. */
+static cm_status update_ranges(const cm_trainer *t, const cm_mirror *state, float *factor) {
+    const cm_tape *tape = t->unroll[0].tape;
+    for (int i = 0; i < cm_tape_range_calls(tape); i++) {
+        const cm_range_call *r = cm_tape_range_call(tape, i);
+        cm_call call = {.op = CM_OP_range_update, .attr = {.scale = CM_RANGE_MOMENTUM}};
+        call.t[CM_T_range_update_range] = cm_tensor_1d(state->block.base + r->range, CM_F32, 1);
+        call.t[CM_T_range_update_most] = stats_at(t, r->most, r->numbers);
+        if (factor) call.t[CM_T_range_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
+        CM_TRY(cm_call_run(t->streams[0], &call));
+    }
+    return CM_OK;
+}
+
 /* Running statistics take the chunks' average, once per forward call, in the order of the calls; unless the step of
  * `factor` was none (NULL: in any case). */
 static cm_status update_statistics(cm_trainer *t, const cm_mirror *state, float *factor) {
     const cm_tape *tape = t->unroll[0].tape;
-    if (cm_tape_norm_calls(tape) > 0) CM_TRY(gather_statistics(t));
+    if (cm_tape_norm_calls(tape) > 0 || cm_tape_range_calls(tape) > 0) CM_TRY(gather_statistics(t));
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
         const cm_norm_call *n = cm_tape_norm_call(tape, i);
         cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
         call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(state->block.base + n->mean, CM_F32, n->channels);
         call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(state->block.base + n->variance, CM_F32, n->channels);
-        call.t[CM_T_batch_norm_update_stats] =
-            cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->all_chunks, 2 * n->channels);
-        call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
+        call.t[CM_T_batch_norm_update_stats] = stats_at(t, n->stats, 2 * n->channels);
         if (factor) call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
         CM_TRY(cm_call_run(t->streams[0], &call));
     }
-    return CM_OK;
+    return update_ranges(t, state, factor);
 }
 
 static cm_status copy_statistics(const cm_trainer *t, const cm_mirror *to, const cm_mirror *from, float *factor) {

@@ -76,9 +76,28 @@ cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) {
     return cm_mirror_fetch(&trainer->gradients);
 }
 
+/* The weights as layers in 8 bits have them (backend/int8.h), and all other parameters as they are. */
+static cm_status quantise(const cm_trainer *t) {
+    const cm_param_table *table = cm_network_parameters(t->config.network);
+    float *from = (float *)(void *)t->parameters.block.base, *to = (float *)(void *)t->quantised.block.base;
+    if (!to) return CM_OK;
+    CM_TRY(cm_trainer_copy(t, &t->quantised, &t->parameters, table->parameters, NULL));
+    for (int i = 0; i < table->count; i++) {
+        if (cm_network_range_of(t->config.network, i) < 0) continue;
+        cm_call call = {.op = CM_OP_fake_quantise_rows};
+        call.t[CM_T_fake_quantise_rows_y] = cm_param_tensor(&table->param[i], to);
+        call.t[CM_T_fake_quantise_rows_x] = cm_param_tensor(&table->param[i], from);
+        CM_TRY(cm_call_run(t->streams[0], &call));
+    }
+    return CM_OK;
+}
+
 cm_status cm_trainer_repack(cm_trainer *trainer, bool target) {
-    const cm_mirror *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
-    for (int i = 0; i < 2 + target; i++) {
+    enum { ALWAYS = 3 };
+    const cm_mirror *blocks[ALWAYS + 1] = {&trainer->parameters, &trainer->average, &trainer->quantised,
+                                           &trainer->target};
+    CM_TRY(quantise(trainer));
+    for (int i = 0; i < ALWAYS + target; i++) {
         const cm_buffer *block = &blocks[i]->block;
         if (!block->base) continue;
         CM_TRY(cm_stream_repack(trainer->streams[0], block->base, block->bytes, trainer->config.pool));

@@ -28,6 +28,8 @@ static const poison poisons[] = {
     {CM_OP_activation, "x", "y", CM_ACT_ELU},
     {CM_OP_activation, "x", "y", CM_ACT_SOFTPLUS},
     {CM_OP_add, "a", "y", CM_ACT_RELU},
+    {CM_OP_fake_quantise, "x", "y", CM_ACT_NONE},
+    {CM_OP_fake_quantise_rows, "x", "y", CM_ACT_NONE},
     {CM_OP_layer_norm, "x", "y", CM_ACT_NONE},
     {CM_OP_layer_norm, "x", "y", CM_ACT_RELU},
     {CM_OP_layer_norm, "x", "y", CM_ACT_GELU_TANH},
@@ -180,8 +182,9 @@ static void steps_with_norm(cm_stream *stream) {
     } steps[] = {{CM_OP_adam_step, "gradient"},
                  {CM_OP_sgd_step, "gradient"},
                  {CM_OP_lerp, "x"},
-                 {CM_OP_batch_norm_update, "stats"}};
-    for (int k = 0; k < 8; k++) {
+                 {CM_OP_batch_norm_update, "stats"},
+                 {CM_OP_range_update, "most"}};
+    for (int k = 0; k < 2 * (int)(sizeof steps / sizeof *steps); k++) {
         op_run run, before;
         op_run_make(&run, first_row(steps[k / 2].op), steps[k / 2].op, (op_variant){.absent = -1, .seed = 2});
         row_of(&run.call, steps[k / 2].in, 0)[0] = NAN;

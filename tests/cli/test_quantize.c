@@ -64,6 +64,16 @@ START_TEST(a_quantised_run_is_exported_in_8_bits_and_to_onnx_alone) {
 }
 END_TEST
 
+START_TEST(a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers) {
+    expect_ok("train cartpole --run qat --quiet --threads 1 --set quantization=qat --set evaluation_interval=0" SMALL);
+    expect_ok("quantize --run qat --to qat8 --positions 64 --tolerance 0");
+    ck_assert_ptr_nonnull(strstr(result.out, "ranges of training (quantization=qat): its layers are in 8 bits"));
+    ck_assert_ptr_null(strstr(result.out, "in float32  "));
+    expect_ok("eval --run qat8 --episodes 1 --simulations 2 --json");
+    expect_ok("export --run qat8 --onnx of_qat --policy");
+}
+END_TEST
+
 /* Bins of an angle are fewer than the actions. */
 START_TEST(a_policy_of_angles_is_quantised) {
     expect_ok("train aim --run angles --quiet --set preset=small --set num_sampled_actions=4 --set hidden_dim=16"
@@ -127,6 +137,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, make_runs, cm_test_folder_remove);
     tcase_add_test(tests, a_quantised_run_is_evaluated_and_much_smaller);
     tcase_add_test(tests, a_quantised_run_is_exported_in_8_bits_and_to_onnx_alone);
+    tcase_add_test(tests, a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers);
     tcase_add_test(tests, a_policy_of_angles_is_quantised);
     tcase_add_test(tests, what_is_sensitive_stays_in_floats);
     tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);

@@ -96,6 +96,14 @@ static void do_updates(cm_comm *comm, const char *path) {
     cm_rank_train(&l, comm, path);
 }
 
+/* For 8 bits: the ranges are those of all ranks. */
+static void do_quantised(cm_comm *comm, const char *path) {
+    cm_rank_learner l;
+    cm_rank_backend(&l, comm, "cpu");
+    l.fake_quantised = true;
+    cm_rank_train(&l, comm, path);
+}
+
 /* In float16, from a loss scale that is too large: all ranks skip the same updates. */
 static void do_float16(cm_comm *comm, const char *path) {
     cm_rank_learner l;
@@ -134,6 +142,7 @@ static int run_rank(const char *what, const char *path) {
     cm_rank_join(&comm, strcmp(what, "silent") == 0 ? 2.0 : 60.0);
     if (strcmp(what, "sums") == 0 || strcmp(what, "container") == 0) do_sums(&comm);
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);
+    if (strcmp(what, "quantised") == 0) do_quantised(&comm, path);
     if (strcmp(what, "float16") == 0) do_float16(&comm, path);
     if (strcmp(what, "diverge") == 0) do_diverge(&comm);
     if (strcmp(what, "not-finite") == 0) cm_rank_not_finite(&comm, "cpu");
@@ -165,6 +174,13 @@ START_TEST(a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits) {
     static const int ranks[] = {1, 2, 4};
     if (!cm_program_has_mpi()) return;
     cm_rank_expect_same_bits("updates", cm_test_folder, ranks, 3);
+}
+END_TEST
+
+/* The state, which is compared too, has the ranges. */
+START_TEST(updates_for_8_bits_of_1_and_2_ranks_give_the_same_bits) {
+    static const int ranks[] = {2};
+    cm_rank_expect_same_bits("quantised", cm_test_folder, ranks, 1);
 }
 END_TEST
 
@@ -212,6 +228,7 @@ int main(int argc, char **argv) {
     tcase_add_test(tc, sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree);
     tcase_add_test(tc, ranks_that_may_not_read_each_others_memory_sum_without_a_word);
     tcase_add_test(tc, a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits);
+    tcase_add_test(tc, updates_for_8_bits_of_1_and_2_ranks_give_the_same_bits);
     tcase_add_test(tc, updates_in_float16_that_are_skipped_are_skipped_by_all_ranks);
     tcase_add_test(tc, ranks_that_no_longer_agree_stop_and_name_rank_and_tensor);
     tcase_add_test(tc, a_number_that_is_not_finite_on_one_rank_stops_all_alike);

@@ -229,7 +229,8 @@ static void fill_distribution(const cm_tensor *t, int r, cm_rng *rng) {
 
 static void fill_floats(const op_run *run, const char *name, const cm_tensor *t, cm_rng *rng) {
     cm_op op = run->call.op;
-    bool positive = is_one_of(name, "variance second stats partial factor"), gain = strcmp(name, "scale") == 0;
+    bool positive = is_one_of(name, "variance second stats partial factor range most"),
+         gain = strcmp(name, "scale") == 0;
     bool wide = is_one_of(name, "value target") && op != CM_OP_policy_loss, whole = strcmp(name, "before") == 0;
     /* As an lstm begins with: gates that are shut or open whatever comes would tell little. */
     float size = is_one_of(name, "weight_ih weight_hh") ? 1.0f / sqrtf((float)cm_tensor_row_size(t)) : 1.0f;

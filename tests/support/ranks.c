@@ -76,7 +76,9 @@ void cm_rank_backend(cm_rank_learner *l, const cm_comm *comm, const char *backen
 }
 
 void cm_rank_open(cm_rank_learner *l, cm_comm *comm, int check_interval) {
-    cm_rank_need(cm_network_create(&cm_rank_network, &l->network) == CM_OK, "network");
+    cm_network_config network = cm_rank_network;
+    network.fake_quantised = l->fake_quantised;
+    cm_rank_need(cm_network_create(&network, &l->network) == CM_OK, "network");
     cm_rank_need(cm_pool_create(1 + comm->rank % 2, &l->pool) == CM_OK, "pool");
     cm_trainer_config config = {.network = l->network,
                                 .backend = l->backend,

@@ -28,6 +28,7 @@ extern const cm_network_config cm_rank_network;
 typedef struct cm_rank_learner {
     cm_trainer_options options;
     cm_dtype compute;
+    bool fake_quantised; /* trains for 8 bits */
     cm_network *network;
     cm_backend *backend;
     cm_pool *pool;

@@ -58,6 +58,7 @@ void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o) 
         break;
     case 7: c->hidden = 136, c->head_hidden = 150; break;
     case 8: c->prefix_horizon = 2, c->lstm = 8; break; /* the LSTM begins again within the three steps */
+    case 9: c->fake_quantised = true; break;
     }
 }
 
@@ -86,7 +87,8 @@ void cm_test_update_planes(int kind, cm_network_config *c, cm_trainer_options *o
         break;
     case 6: c->family = CM_FAMILY_MLP, c->norm = CM_NORM_LAYER, c->stem = 4; break;
     case 7: c->family = CM_FAMILY_CUMIND, c->norm = CM_NORM_NONE, c->value_support = c->reward_support = scalar; break;
-    case 8: *c = residual(PICTURE), c->downsample = true, c->blocks = 1; break;
+    case 8: c->fake_quantised = true; break;
+    case 9: *c = residual(PICTURE), c->downsample = true, c->blocks = 1; break;
     }
 }
 

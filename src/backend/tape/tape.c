@@ -23,6 +23,7 @@ void cm_tape_destroy(cm_tape *tape) {
     free(tape->backward.node);
     free(tape->segments);
     free(tape->norm);
+    free(tape->range);
     free(tape);
 }
 

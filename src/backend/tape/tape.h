@@ -24,7 +24,7 @@ typedef enum cm_memory {
     CM_MEM_PARAMETER, /* fp32 parameters, layout of the parameter table                          */
     CM_MEM_STATE,     /* running statistics, layout of the parameter table                       */
     CM_MEM_GRADIENT,  /* gradients, same layout as PARAMETER                                     */
-    CM_MEM_STATS,     /* batch statistics of this pass, one [2, C] per batch-norm call           */
+    CM_MEM_STATS,     /* statistics of this pass: [2, C] of a batch-norm call, maxima of ranges  */
     CM_MEM_INPUT,     /* what the caller writes before a pass: observations, actions, targets    */
     CM_MEM_POOL,      /* hidden states of a search [slots, D]; values to bootstrap from [n, 1]   */
     CM_MEM_WORK,      /* activations and their gradients                                         */
@@ -143,6 +143,9 @@ cm_var cm_tape_dense(cm_tape *tape, cm_var x, cm_var weight, cm_var bias /* opti
                      const cm_action_input *action /* NULL: none */, cm_activation activation); /* none or relu */
 cm_var cm_tape_conv2d(cm_tape *tape, cm_var x, cm_var weight, cm_var bias /* optional */, int stride,
                       cm_activation activation);
+/* x as products in 8 bits read it, of a range [1] in STATE; the gradient goes straight through what is not clipped. The
+ * maxima of x are recorded for cm_tape_range_call. x itself on a tape that does not train. */
+cm_var cm_tape_fake_quantise(cm_tape *tape, cm_var x, cm_var range);
 cm_var cm_tape_activation(cm_tape *tape, cm_var x, cm_activation activation); /* none: x itself */
 cm_var cm_tape_add(cm_tape *tape, cm_var a, cm_var b, cm_activation activation);
 
@@ -244,6 +247,15 @@ typedef struct cm_norm_call {
 } cm_norm_call;
 int cm_tape_norm_calls(const cm_tape *tape);
 const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index);
+
+/* ---- ranges of fake quantisation, in the order of their first calls, for their moving averages ------------------- */
+typedef struct cm_range_call {
+    size_t range; /* offset in bytes in STATE */
+    size_t most;  /* offset in bytes in STATS of the maxima of all of its calls, one after the other */
+    int numbers;  /* how many these are */
+} cm_range_call;
+int cm_tape_range_calls(const cm_tape *tape);
+const cm_range_call *cm_tape_range_call(const cm_tape *tape, int index);
 
 /* What playing a finished tape once takes, forward and (for training) backward. */
 typedef struct cm_tape_cost {

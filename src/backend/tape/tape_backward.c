@@ -90,6 +90,7 @@ static const struct {
 } rules[CM_OP_COUNT] = {
     [CM_OP_dense] = {CM_OP_dense_backward, true},
     [CM_OP_conv2d] = {CM_OP_conv2d_backward, true},
+    [CM_OP_fake_quantise] = {CM_OP_fake_quantise_backward, false},
     [CM_OP_activation] = {CM_OP_activation_backward, false},
     [CM_OP_add] = {CM_OP_scale_add, true},
     [CM_OP_scale_add] = {CM_OP_scale_add, false},

@@ -4,6 +4,7 @@
 /* The order is that of tape_internal.h. */
 static cm_status complete(cm_tape *tape) {
     if (tape->training) {
+        cm_tape_place_ranges(tape);
         cm_tape_backward(tape);
         if (tape->half) CM_TRY(cm_tape_half_activations(tape));
         cm_tape_merge_gradients(tape);

@@ -7,7 +7,8 @@
  *                                       tape_join.c     convolution and norm are one call
  *   of one with layers in 8 bits        tape_int8.c     which calls are those; tape_join.c, too
  *   cm_tape_finish, in this order
- *     of a tape that trains             tape_backward.c backward calls, in reverse
+ *     of a tape that trains             tape_ranges.c   where maxima of fake quantisation lie in STATS
+ *                                       tape_backward.c backward calls, in reverse
  *     of one that trains in 16 bits     tape_half.c     NHWC activations, and their gradients, of that type
  *     of one that trains                tape_merge.c    gradients of a parameter that several calls share
  *     of one with checkpointing         tape_recompute.c  forward calls again, in front of what reads their results
@@ -84,6 +85,8 @@ struct cm_tape {
     int segment; /* that is being recorded */
     cm_norm_call *norm;
     int norms, norm_capacity;
+    cm_range_call *range;
+    int ranges, range_capacity;
     cm_tape_constant_fill constant[CM_TAPE_CONSTANTS];
     int constants;
     size_t bytes[CM_MEM_COUNT];
@@ -138,6 +141,9 @@ bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
 
 /* Is it a convolution whose sums are its result? Then what it computes with may be that one's type, too. */
 bool cm_tape_is_plain(const cm_tape_node *node);
+
+/* Gives the calls of fake_quantise of one range neighbouring places for their maxima. */
+void cm_tape_place_ranges(cm_tape *tape);
 
 /* Records the backward calls of all forward calls in reverse. */
 void cm_tape_backward(cm_tape *tape);

@@ -82,6 +82,14 @@ cm_var cm_tape_conv2d(cm_tape *tape, cm_var x, cm_var weight, cm_var bias, int s
     return RECORD(tape, conv2d, &attr, work(tape, 4, dim), x, weight, bias);
 }
 
+cm_var cm_tape_fake_quantise(cm_tape *tape, cm_var x, cm_var range) {
+    if (bad(tape, x) || bad(tape, range)) return CM_NO_VAR;
+    if (!tape->training) return x;
+    const cm_tensor s = *shape_of(tape, x);
+    const cm_var y = cm_tape_new(tape, CM_MEM_WORK, CM_F32, s.ndim, s.dim, cm_tape_wants(tape, x)); /* as x has one */
+    return RECORD(tape, fake_quantise, &no_attr, y, CM_NO_VAR, x, range);
+}
+
 cm_var cm_tape_activation(cm_tape *tape, cm_var x, cm_activation activation) {
     if (bad(tape, x) || activation == CM_ACT_NONE) return x;
     return RECORD(tape, activation, &(cm_attr){.activation = activation}, cm_tape_new_like(tape, x), x);

@@ -449,6 +449,7 @@ static const struct {
     cm_op first, last;
 } families[] = {{"dense", CM_OP_dense, CM_OP_conv2d_norm},
                 {"elementwise", CM_OP_activation, CM_OP_scale_add},
+                {"fake_quantise", CM_OP_fake_quantise, CM_OP_range_update},
                 {"layer_norm", CM_OP_layer_norm, CM_OP_layer_norm_backward},
                 {"batch_norm", CM_OP_batch_norm, CM_OP_batch_norm_update},
                 {"minmax", CM_OP_minmax, CM_OP_minmax_backward},
