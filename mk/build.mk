@@ -68,6 +68,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 $(BUILD)/src/env/worker.o: src/env/spaces.py src/env/actions.py src/env/ids.py src/env/frames.py src/env/atari.py src/env/serve.py
 $(BUILD)/src/run/recipe.o: $(wildcard configs/*.json)
 $(BUILD)/src/cli/picture.o: src/cli/plot_page.js
+$(BUILD)/src/cli/sweep_page.o: src/cli/sweep_page.js
 $(BUILD)/src/run/outline_page.o: src/run/tree_view.js src/run/tree_view.css
 
 # The page of cumind serve is one file: head, style, dygraphs with its style, markup, scripts.

@@ -184,6 +184,18 @@ check-report: all $(RLIABLE)/ready ## has rliable, the field's package for score
 	@$(RLIABLE)/bin/python3 scripts/check_report $(BUILD)/cumind $(or $(SEED),1)
 .PHONY: check-report
 
+OPTUNA := .venv-sweep
+$(OPTUNA)/ready:
+	python3 -m venv $(OPTUNA)
+	$(OPTUNA)/bin/pip install -q optuna
+	@touch $@
+
+check-sweep: $(BUILD)/cumind $(OPTUNA)/ready ## kills a sweep of 27 trials five times: its ledger is that of an unbroken one, and Optuna reads it and names the same best trial
+	@$(OPTUNA)/bin/python3 scripts/check_sweep $(BUILD)/cumind 27 5 $(or $(SEED),1)
+sweep-cartpole: $(BUILD)/cumind ## environment steps until CartPole is solved from bad defaults, by a sweep and by random search, five times each; an hour
+	@python3 scripts/sweep_cartpole $(BUILD)/cumind $(BUILD)/sweep_cartpole
+.PHONY: check-sweep sweep-cartpole
+
 #: DECISIONS=20000      of each game that `make check-atari` plays
 ATARI := .venv-atari
 $(ATARI)/ready:
@@ -271,7 +283,7 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-tree check-profile check-wheel-aarch64 check-schema check-report check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 

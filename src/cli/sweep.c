@@ -8,6 +8,7 @@
 
 #include "cli/output.h"
 #include "cli/seed_jobs.h"
+#include "cli/sweep_page.h"
 #include "cli/sweep_table.h"
 #include "cli/watch.h"
 #include "core/busy.h"
@@ -241,6 +242,15 @@ static void say_plan(const cm_arguments *arguments, const cm_sweep_plan *plan) {
     cm_cli_line(10, "rungs     %s%s", line.bytes, plan->seeds > 1 ? ", each of several seeds" : "");
 }
 
+static cm_status write_page(const cm_arguments *arguments, const cm_sweep_plan *plan, const cm_sweep_ledger *ledger) {
+    const char *path = cm_argument(arguments, "--html");
+    if (!path) return CM_OK;
+    CM_TRY(cm_sweep_page_write(plan, ledger, path));
+    if (!cm_argument_is_set(arguments, "--json") && !cm_argument_is_set(arguments, "--quiet"))
+        printf("written to %s\n", CM_PRINTABLE(path));
+    return CM_OK;
+}
+
 static cm_status show(const cm_arguments *arguments, const cm_sweep_plan *plan) {
     cm_sweep_ledger ledger;
     int64_t rows = ROWS;
@@ -250,8 +260,9 @@ static cm_status show(const cm_arguments *arguments, const cm_sweep_plan *plan) 
         status = cm_sweep_table_json(folder, plan, &ledger);
     } else if (status == CM_OK && !cm_argument_is_set(arguments, "--quiet")) {
         const cm_view view = cm_view_of_stdout(arguments);
-        cm_sweep_table_print(&view, folder, plan, &ledger, (int)rows);
+        status = cm_sweep_table_print(&view, folder, plan, &ledger, (int)rows);
     }
+    if (status == CM_OK) status = write_page(arguments, plan, &ledger);
     cm_sweep_ledger_free(&ledger);
     return status;
 }
@@ -268,7 +279,7 @@ static cm_status run_jobs(const cm_arguments *arguments, const cm_sweep_plan *pl
     CM_TRY(cm_seed_jobs_run(arguments, &jobs, jobs.count, &own, &place));
     if (own) return work(arguments, plan, jobs.count, &place);
     CM_TRY(cm_seeds_verdict(&jobs));
-    return cm_argument_is_set(arguments, "--json") ? CM_OK : show(arguments, plan);
+    return show(arguments, plan);
 }
 
 /* A sweep that is there has all but its jobs and outputs fixed. */
@@ -324,7 +335,9 @@ static const cm_flag flags[] = {
     {"--resume", "DIR", "Go on with a sweep, also next to other processes and machines that work on it."},
     {"--show", "DIR", "Print what a sweep has found, and end."},
     {"--rows", "N", "Trials in the table, 20."},
-    {"--json", NULL, "Print a JSON object per line: a trial at a rung; with --show one object."},
+    {"--html", "FILE",
+     "Write a page with parallel coordinates of the trials and the importance of the keys. It needs no network."},
+    {"--json", NULL, "Print a JSON object per line: a trial at a rung; at the end, and with --show alone, one of all."},
     {"--quiet", NULL, "Print nothing but warnings and errors."},
     CM_FLAGS_END,
 };
@@ -350,7 +363,7 @@ const cm_command cm_command_sweep = {
     .flags = flags,
     .examples = "  cumind sweep learning_rate num_simulations=8,16,32 --seeds 3 --jobs 2\n"
                 "  cumind sweep learning_rate=1e-4..1e-2 optimizer --env catch --run sweep\n"
-                "  cumind sweep --show sweep\n"
+                "  cumind sweep --show sweep --html sweep.html\n"
                 "  cumind train --config sweep/best.json\n",
     .run = run_sweep,
     .fits_task = true,

@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "core/printable.h"
+#include "sweep/importance.h"
 
 enum { FIXED = 4, COLUMNS = FIXED + CM_SWEEP_KEYS, CELL = CM_SWEEP_TEXT, GAP = 2, MOST_COLUMNS = 240 };
 
@@ -65,8 +66,25 @@ static void print_end(const char *folder, const cm_sweep_plan *plan, const cm_sw
         cm_cli_line(4, "unfinished; cumind sweep --resume %s goes on with it", CM_PRINTABLE(folder));
 }
 
-void cm_sweep_table_print(const cm_view *view, const char *folder, const cm_sweep_plan *plan,
-                          const cm_sweep_ledger *ledger, int rows) {
+/* Most important first. */
+static void print_importance(const cm_sweep_plan *plan, const double *share) {
+    static cm_text line;
+    bool is_said[CM_SWEEP_KEYS] = {false};
+    cm_text_clear(&line);
+    for (int i = 0; i < plan->space.count; i++) {
+        int next = -1;
+        for (int k = 0; k < plan->space.count; k++)
+            if (!is_said[k] && !isnan(share[k]) && (next < 0 || share[k] > share[next])) next = k;
+        if (next < 0) break;
+        is_said[next] = true;
+        cm_text_add(&line, "%s%s %.2f", i ? ", " : "importance: ", plan->space.row[next].key, share[next]);
+    }
+    if (line.used > 0) cm_cli_line(4, "%s", line.bytes);
+}
+
+cm_status cm_sweep_table_print(const cm_view *view, const char *folder, const cm_sweep_plan *plan,
+                               const cm_sweep_ledger *ledger, int rows) {
+    double share[CM_SWEEP_KEYS];
     const int count = FIXED + plan->space.count, columns = view->tty ? view->columns : MOST_COLUMNS;
     const cm_sweep_line *order[CM_SWEEP_TRIALS];
     const int ranked = cm_sweep_ledger_rank(plan, ledger, order), shown = ranked < rows ? ranked : rows;
@@ -86,10 +104,19 @@ void cm_sweep_table_print(const cm_view *view, const char *folder, const cm_swee
     }
     if (shown < ranked) printf("%d more; --rows %d shows all\n", ranked - shown, ranked);
     print_errors(order, ranked);
+    CM_TRY(cm_sweep_importance(plan, ledger, share));
+    print_importance(plan, share);
     print_end(folder, plan, ledger, ranked > 0 ? order[0] : NULL);
+    return CM_OK;
 }
 
 /* ---- JSON ---- */
+
+static void put_importance(const cm_sweep_plan *plan, const double *share, cm_json_writer *json) {
+    cm_json_begin_object(json, "importance");
+    for (int i = 0; i < plan->space.count; i++) cm_json_put_double(json, plan->space.row[i].key, share[i]);
+    cm_json_end_object(json);
+}
 
 static void put_trial(const cm_sweep_plan *plan, const cm_sweep_line *line, cm_json_writer *json) {
     cm_json_begin_object(json, NULL);
@@ -105,11 +132,14 @@ static void put_trial(const cm_sweep_plan *plan, const cm_sweep_line *line, cm_j
 cm_status cm_sweep_table_json(const char *folder, const cm_sweep_plan *plan, const cm_sweep_ledger *ledger) {
     const cm_sweep_line *order[CM_SWEEP_TRIALS];
     const int ranked = cm_sweep_ledger_rank(plan, ledger, order);
+    double share[CM_SWEEP_KEYS];
     cm_json_writer *json;
-    CM_TRY(cm_json_writer_create(2, &json));
+    CM_TRY(cm_sweep_importance(plan, ledger, share));
+    CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "folder", folder);
     cm_json_put_bool(json, "finished", cm_sweep_ledger_is_whole(plan, ledger));
+    put_importance(plan, share, json);
     cm_json_begin_array(json, "trials");
     for (int i = 0; i < ranked; i++) put_trial(plan, order[i], json);
     cm_json_end_array(json);

@@ -5,10 +5,11 @@
 #include "cli/view.h"
 #include "sweep/ledger.h"
 
-/* Prints a table of at most `rows` trials, best first, and below it what the best one is, or how to go on. */
-void cm_sweep_table_print(const cm_view *view, const char *folder, const cm_sweep_plan *plan,
-                          const cm_sweep_ledger *ledger, int rows);
+/* Prints a table of at most `rows` trials, best first, and below it the importance of the keys, what the best trial is,
+ * and how to go on. Errors: CM_ERR_MEMORY. */
+cm_status cm_sweep_table_print(const cm_view *view, const char *folder, const cm_sweep_plan *plan,
+                               const cm_sweep_ledger *ledger, int rows) CM_MUST_USE;
 
-/* Prints all of it as one JSON object. */
+/* Prints all of it as one JSON object, a line. */
 cm_status cm_sweep_table_json(const char *folder, const cm_sweep_plan *plan, const cm_sweep_ledger *ledger) CM_MUST_USE;
 #endif

@@ -46,6 +46,23 @@ START_TEST(a_sweep_that_is_killed_goes_on_to_the_ledger_of_the_unbroken_one) {
 }
 END_TEST
 
+/* A line for each of three trials, an axis for the key and one for the score; nothing is asked for. */
+static void expect_page(const char *name) {
+    static const struct {
+        const char *part;
+        int count;
+    } parts[] = {
+        {"<g class=\"trial", 3}, {"<g class=\"axis\"", 2}, {"<tr data-trial=", 3}, {"<svg class=\"importance\"", 1}};
+    cm_program_file(cm_test_folder, name, result.err, sizeof result.err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        int count = 0;
+        for (const char *at = result.err; (at = strstr(at, parts[i].part)) != NULL; at++) count++;
+        ck_assert_msg(count == parts[i].count, "%s: %d times", parts[i].part, count);
+    }
+    ck_assert_ptr_null(strstr(result.err, "src="));
+    ck_assert_ptr_null(strstr(result.err, "href="));
+}
+
 START_TEST(a_finished_sweep_is_shown_and_gone_on_with_at_once) {
     expect_ok("sweep learning_rate=1e-3,1e-2 --run s --seeds 2 --rungs 1 --json" TINY);
     ck_assert_ptr_nonnull(
@@ -60,8 +77,12 @@ START_TEST(a_finished_sweep_is_shown_and_gone_on_with_at_once) {
     cm_json_doc *doc;
     ck_assert(cm_json_parse(result.out, strlen(result.out), "stdout", &doc) == CM_OK);
     ck_assert(cm_json_is_true(cm_json_get(cm_json_root(doc), "finished")));
+    ck_assert_int_eq(cm_json_size(cm_json_get(cm_json_root(doc), "importance")), 1);
     ck_assert_int_eq(cm_json_size(cm_json_get(cm_json_root(doc), "trials")), 3);
     cm_json_free(doc);
+    expect_ok("sweep --show s --html page.html --quiet");
+    ck_assert_str_eq(result.out, "");
+    expect_page("page.html");
     expect_ok("sweep --resume s --quiet");
     ck_assert_str_eq(result.out, "");
     expect_exit("sweep c_puct --run s" TINY, 2, "s: holds a sweep already; go on with --resume s");
