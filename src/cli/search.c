@@ -63,7 +63,8 @@ static cm_status run(cm_arguments *arguments) {
         "--backend", "--dtype",     "--tree",       "--sgf",         "--move", NULL};
     static const char *const of_cases[] = {"--check", "--move", NULL}, *const not_of_sgf[] = {"--check", "--positions",
                                                                                               NULL};
-    static const char *const of_answers[] = {"--json", "--check", "--sgf", "--move", NULL};
+    static const char *const of_games[] = {"--move", NULL};
+    static const char *const of_answers[] = {"--json", "--check", NULL};
     const char *path = cm_argument(arguments, "--case");
     if (path) {
         CM_TRY(refuse_together(arguments, "--case", of_positions));
@@ -71,6 +72,8 @@ static cm_status run(cm_arguments *arguments) {
     }
     if (cm_argument_is_set(arguments, "--tree")) {
         CM_TRY(refuse_together(arguments, "--tree", of_answers));
+        if (cm_argument_is_set(arguments, "--sgf")) CM_TRY(refuse_together(arguments, "--sgf", not_of_sgf));
+        if (!cm_argument_is_set(arguments, "--sgf")) CM_TRY(refuse_together(arguments, "--tree", of_games));
         return cm_cli_search_tree(arguments);
     }
     const bool is_sgf = cm_argument_is_set(arguments, "--sgf");
@@ -91,7 +94,8 @@ static const cm_flag flags[] = {
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
     {"--tree", "FILE",
-     "Write the tree of one position, the only line of --positions or the start, as a page FILE.html, or as "
+     "Write the tree of one position, the only line of --positions, that of --sgf or the start, as a page FILE.html, "
+     "or as "
      "FILE.json."},
     CM_FLAG_CHECKPOINT,
     {"--seed", "S", "The start of all games is that of seed S (tasks with random starts); 0."},

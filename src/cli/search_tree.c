@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/gtp_sgf.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "core/arena.h"
@@ -19,10 +20,13 @@
 enum { LINE_BYTES = 1 << 18 };
 
 typedef struct job {
-    const char *path, *positions; /* of --tree; of --positions, NULL: the start */
-    bool is_page;                 /* else JSON */
+    const char *path;      /* of --tree */
+    const char *positions; /* of --positions or --sgf, NULL: the start */
+    const char *flag;      /* which of the two */
+    int move;              /* of --sgf, -1: the last */
+    bool is_page;          /* else JSON */
     uint64_t seed;
-    char *line;  /* [LINE_BYTES], owned: the moves */
+    char *line;  /* owned: the moves */
     void *state; /* owned */
     cm_text moves;
     cm_outline_text text; /* owned */
@@ -34,12 +38,15 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 static cm_status read_flags(const cm_arguments *arguments, job *j) {
-    int64_t seed = 0;
+    const char *sgf = cm_argument(arguments, "--sgf");
+    int64_t seed = 0, move = -1;
     j->path = cm_argument(arguments, "--tree");
-    j->positions = cm_argument(arguments, "--positions");
+    j->flag = sgf ? "--sgf" : "--positions";
+    j->positions = cm_argument(arguments, j->flag);
     j->is_page = ends_with(j->path, ".html");
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
-    j->seed = (uint64_t)seed;
+    CM_TRY(cm_argument_int(arguments, "--move", 0, CM_SGF_MOST_ITEMS, &move));
+    j->seed = (uint64_t)seed, j->move = (int)move;
     if (j->is_page || ends_with(j->path, ".json")) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "--tree %s: must end with .html, a page, or .json, its data", j->path);
 }
@@ -62,7 +69,8 @@ static cm_status read_file(job *j, FILE *file) {
     return CM_OK;
 }
 
-static cm_status read_line(job *j) {
+static cm_status read_line(job *j, const cm_env *env) {
+    if (strcmp(j->flag, "--sgf") == 0) return cm_gtp_sgf_moves(env, j->positions, j->move, &j->line);
     CM_TRY(cm_alloc(&j->line, LINE_BYTES, 1, "a line of --positions"));
     if (!j->positions) return CM_OK;
     FILE *file = strcmp(j->positions, "-") == 0 ? stdin : fopen(j->positions, "r");
@@ -86,11 +94,10 @@ static cm_status play_line(const cm_env *env, job *j) {
     CM_TRY(cm_alloc(&j->state, 1, env->spec.state_size, "a position"));
     cm_env_reset(env, j->state, j->seed);
     if (cm_moves_play(env, j->state, j->line, strlen(j->line)) != CM_OK)
-        return cm_fail(CM_ERR_INPUT, "--positions %s: not a legal game: %s", j->positions, cm_error_message());
+        return cm_fail(CM_ERR_INPUT, "%s %s: not a legal game: %s", j->flag, j->positions, cm_error_message());
     if (cm_env_ended(j->state))
-        return cm_fail(CM_ERR_INPUT,
-                       "--positions %s: the game is over after these moves, so there is nothing to search",
-                       j->positions);
+        return cm_fail(CM_ERR_INPUT, "%s %s: the game is over after these moves, so there is nothing to search",
+                       j->flag, j->positions);
     name_moves(env, j);
     return CM_OK;
 }
@@ -111,6 +118,7 @@ static cm_status write_file(const job *j, size_t *bytes) {
 
 static cm_status write_tree(cm_arguments *arguments, job *j, const cm_loaded *loaded) {
     size_t bytes = 0;
+    CM_TRY(read_line(j, &loaded->session->env));
     CM_TRY(play_line(&loaded->session->env, j));
     const cm_outline_search asked = {.agent = loaded->agent,
                                      .env = &loaded->session->env,
@@ -137,8 +145,7 @@ cm_status cm_cli_search_tree(cm_arguments *arguments) {
     CM_TRY(read_flags(arguments, &j));
     CM_TRY(cm_cli_need_run(arguments, &run));
     cm_interrupt_ends("search");
-    cm_status status = read_line(&j);
-    if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
+    cm_status status = cm_loaded_open(arguments, &loaded);
     if (status == CM_OK) status = write_tree(arguments, &j, &loaded);
     cm_outline_text_destroy(&j.text);
     free(j.state);

@@ -4,8 +4,9 @@
 
 #include "cli/command.h"
 
-/* Searches the position after the only line of --positions (env/moves.h), or without it the start, and writes the file
- * of --tree. Errors: CM_ERR_INPUT if there is not one legal game, or the file's name ends with neither .html nor .json.
+/* Searches the position after the only line of --positions (env/moves.h), that of --sgf, or without them the start, and
+ * writes the file of --tree. Errors: CM_ERR_INPUT if there is not one legal game, or the file's name ends with neither
+ * .html nor .json.
  */
 cm_status cm_cli_search_tree(cm_arguments *arguments) CM_MUST_USE;
 #endif

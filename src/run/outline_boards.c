@@ -167,8 +167,8 @@ static recent *recent_of(cm_outline_boards *b, const cm_shape *s, recent *key) {
     memset(key, 0, sizeof *key);
     memcpy(&key->shape, s, sizeof *s);
     key->shape.first = 0;
-    if (s->kind == CM_SHAPE_POLYGON) memcpy(key->more, b->scene.number + s->first, size);
-    if (has_bytes) memcpy(key->more, b->scene.byte + s->first, size);
+    if (size > 0 && !has_bytes) memcpy(key->more, b->scene.number + s->first, size);
+    if (size > 0 && has_bytes) memcpy(key->more, b->scene.byte + s->first, size);
     return &b->recent[cm_hash(CM_HASH_BEGIN, key, offsetof(recent, more) + size) % RECENT];
 }
 

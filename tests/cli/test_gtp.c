@@ -281,6 +281,13 @@ START_TEST(positions_of_sgf_are_searched) {
     expect_exit("search --run hex4 --sgf game.sgf", 2, "--sgf: is for runs of go, not of hex4");
     expect_exit("search --run go5 --sgf game.sgf --positions -", 2, "--positions does not belong to --sgf");
     expect_exit("search --run go5 --positions - --move 3", 2, "--move does not belong to --positions");
+    expect_ok("search --run go5 --threads 1 --sgf game.sgf --tree tree.json --simulations 9");
+    cm_program_file(cm_test_folder, "tree.json", result.out, sizeof result.out);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"moves\":\"b4, pass, d2, e1, a5\""));
+    expect_exit("search --run go5 --tree tree.json --move 3", 2, "--move does not belong to --tree");
+    expect_exit("search --run go5 --sgf game.sgf --positions - --tree tree.json", 2,
+                "--positions does not belong to --sgf");
+    expect_exit("search --run go5 --sgf game.sgf --move 3 --tree tree.json", 2, "it has 2 moves");
 }
 END_TEST
 

@@ -229,6 +229,8 @@ static void expect_node(replay *r, int i) {
     const int parent = r->s->parent[i], action = cm_env_action_parse(env, name_of(r->s, i));
     const char *before = r->states[parent];
     cm_env_outcome outcome;
+    if (r->s->kind[i] != CM_OUTLINE_BOARD && r->s->kind[i] != CM_OUTLINE_END) /* a learnt model has players alternate */
+        ck_assert_int_eq(r->s->mover[i], env->spec.players == 2 ? '0' + '1' - r->s->mover[parent] : '0');
     if (!before || cm_env_ended(before)) {
         ck_assert_int_eq(r->s->kind[i], before ? CM_OUTLINE_AFTER : r->s->kind[parent]);
         return;
