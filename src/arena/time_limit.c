@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-static const double lag = 0.05, share_of_lag = 0.08; /* seconds, and of all seconds */
-static const double share_planned = 0.85;            /* of the simulations that a rate promises */
-enum { FIRST = 16 };                                 /* simulations that measure an unknown rate */
+static const double lag = 0.1, share_of_lag = 0.1; /* seconds, and of all seconds */
+static const double share_planned = 0.85;          /* of the simulations that a rate promises */
+enum { FIRST = 16 };                               /* simulations that measure an unknown rate */
 
 double cm_time_of_search(double seconds) { return fmax(seconds - lag - share_of_lag * seconds, 0.1 * seconds); }
 

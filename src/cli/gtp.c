@@ -49,7 +49,7 @@ cm_status cm_gtp_int(const cm_gtp *gtp, int index, int *value) {
 
 /* ---- the protocol ---- */
 
-static const cm_gtp_command *const tables[] = {cm_gtp_core, cm_gtp_go, cm_gtp_gogui, cm_gtp_time, NULL};
+static const cm_gtp_command *const tables[] = {cm_gtp_core, cm_gtp_go, cm_gtp_gogui, cm_gtp_time, cm_gtp_analyze, NULL};
 
 static const cm_gtp_command *find_command(const cm_gtp *gtp, const char *name) {
     for (int t = 0; tables[t]; t++)
@@ -95,19 +95,28 @@ static cm_status run_command(cm_gtp *gtp) {
     return command->run(gtp);
 }
 
-static cm_status print(const char *number, char sign, const char *text) {
-    printf("%c%s%s%s\n\n", sign, number, *text ? " " : "", text);
+/* The empty line behind it. */
+static cm_status end_answer(void) {
+    printf("\n");
     return fflush(stdout) == 0 ? CM_OK : cm_fail(CM_ERR_IO, "standard output: cannot write: %s", strerror(errno));
+}
+
+static cm_status print(const char *number, char sign, const char *text) {
+    printf("%c%s%s%s\n", sign, number, *text ? " " : "", text);
+    return end_answer();
 }
 
 static cm_status answer(cm_gtp *gtp, char *line) {
     clean(line);
     divide(gtp, line);
     if (gtp->words == 0) return CM_OK;
-    const char *number = take_number(gtp);
+    gtp->number = take_number(gtp);
+    gtp->is_answered = false;
     cm_text_clear(&gtp->answer);
-    if (run_command(gtp) == CM_OK) return print(number, '=', gtp->answer.bytes);
-    return print(number, '?', CM_PRINTABLE(cm_error_message()));
+    const cm_status status = run_command(gtp);
+    if (gtp->is_answered) return end_answer();
+    if (status == CM_OK) return print(gtp->number, '=', gtp->answer.bytes);
+    return print(gtp->number, '?', CM_PRINTABLE(cm_error_message()));
 }
 
 static cm_status converse(cm_gtp *gtp) {

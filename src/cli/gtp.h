@@ -22,7 +22,9 @@ typedef struct cm_gtp {
     cm_text answer;           /* of the command that is being answered, without its first character and number */
     char *word[CM_GTP_WORDS]; /* of the command: its name and arguments, within the input's line */
     int words;
-    bool is_ended; /* by quit */
+    const char *number; /* in front of the command, "" if there is none */
+    bool is_answered;   /* the command has printed its answer but for the empty line */
+    bool is_ended;      /* by quit */
 } cm_gtp;
 
 /* A command with at least `least` arguments. Its errors are answers, too: the message is what the controller gets. */
@@ -34,7 +36,7 @@ typedef struct cm_gtp_command {
 } cm_gtp_command;
 
 /* Tables, each with a row without a name at its end. */
-extern const cm_gtp_command cm_gtp_core[], cm_gtp_go[], cm_gtp_gogui[], cm_gtp_time[];
+extern const cm_gtp_command cm_gtp_core[], cm_gtp_go[], cm_gtp_gogui[], cm_gtp_time[], cm_gtp_analyze[];
 
 /* ---- arguments ---- */
 

@@ -329,6 +329,27 @@ START_TEST(dead_stones_are_captured_in_the_cleanup) {
 }
 END_TEST
 
+START_TEST(analysis_lasts_until_the_next_line) {
+    talk("go5", "play b c3\n7 lz-analyze w 1\nkata-analyze interval 2\nlz-analyze b x\nlz-analyze 0\nname\n");
+    int visits, winrate, prior;
+    float utility, rate;
+    char move[8];
+    const char *text = answer(1);
+    ck_assert_msg(strncmp(text, "=7\ninfo move ", 13) == 0, "%s", text);
+    ck_assert_int_eq(
+        sscanf(text, "=7 info move %7s visits %d winrate %d prior %d lcb %*d order 0", move, &visits, &winrate, &prior),
+        4);
+    ck_assert(visits >= 1 && winrate >= 0 && winrate <= 10000 && prior >= 0 && prior <= 10000);
+    text = answer(2);
+    ck_assert_int_eq(sscanf(text, "= info move %7s visits %d utility %f winrate %f", move, &visits, &utility, &rate),
+                     4);
+    ck_assert(rate > 0.5f * (utility + 1.0f) - 1e-5f && rate < 0.5f * (utility + 1.0f) + 1e-5f);
+    expect_answer(3, "? syntax error");
+    expect_answer(4, "? syntax error");
+    expect_answer(5, "= cumind");
+}
+END_TEST
+
 START_TEST(games_without_a_board_of_moves_are_refused) {
     cm_program_run_with(cm_test_folder, "gtp --run catch", "name\n", &result);
     cm_program_expect_error(&result, 2, "and catch is none; cumind play --run DIR plays it");
@@ -359,6 +380,7 @@ int main(void) {
     tcase_add_test(tests, positions_of_sgf_are_searched);
     tcase_add_test(tests, games_are_saved_as_sgf);
     tcase_add_test(tests, dead_stones_are_captured_in_the_cleanup);
+    tcase_add_test(tests, analysis_lasts_until_the_next_line);
     tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

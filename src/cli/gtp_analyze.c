@@ -1,0 +1,138 @@
+/* Analysis that goes on until the controller says something: lz-analyze of Leela Zero and kata-analyze of KataGo. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/gtp.h"
+#include "cli/view.h"
+
+/* ---- input while a search goes on ---- */
+
+/* A thread that asks `stop` once there is something to read, or the end. */
+typedef struct watcher {
+    pthread_t thread;
+    int file;
+    cm_stop stop;
+    int is_done; /* the thread ends soon */
+} watcher;
+
+static void *watch(void *context) {
+    enum { MILLISECONDS = 20 };
+    watcher *w = context;
+    struct pollfd wait = {.fd = w->file, .events = POLLIN};
+    while (__atomic_load_n(&w->is_done, __ATOMIC_ACQUIRE) == 0 && poll(&wait, 1, MILLISECONDS) <= 0) {
+    }
+    cm_stop_ask(&w->stop);
+    return NULL;
+}
+
+static cm_status begin_watch(watcher *w, int file) {
+    *w = (watcher){.file = file};
+    if (pthread_create(&w->thread, NULL, watch, w) == 0) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY, "a thread that reads cannot be made");
+}
+
+static void end_watch(watcher *w) {
+    __atomic_store_n(&w->is_done, 1, __ATOMIC_RELEASE);
+    pthread_join(w->thread, NULL);
+}
+
+/* ---- lines ---- */
+
+/* A chance to win, 0..1, of a value -1..1. */
+static double winrate_of(float value) { return 0.5 * ((double)value + 1.0); }
+
+static void print_move(const cm_gtp *gtp, const cm_analysis *analysis, int32_t action, int order, bool is_kata) {
+    char name[CM_GTP_VERTEX];
+    const double winrate = winrate_of(analysis->q[action]), prior = (double)analysis->prior[action];
+    cm_gtp_vertex(gtp->env, action, name);
+    printf("%sinfo move %s visits %d ", order > 0 ? " " : "", name, analysis->visits[action]);
+    if (is_kata) {
+        printf("utility %.6f winrate %.6f prior %.6f lcb %.6f", (double)analysis->q[action], winrate, prior, winrate);
+    } else {
+        printf("winrate %.0f prior %.0f lcb %.0f", 1e4 * winrate, 1e4 * prior, 1e4 * winrate);
+    }
+    printf(" order %d pv %s", order, name);
+}
+
+/* The moves that were searched, best first. */
+static void print_analysis(const cm_gtp *gtp, bool is_kata) {
+    static int32_t order[CM_ENV_MAX_SEARCHED];
+    const cm_analysis analysis = cm_analyser_get(gtp->analyser, 0);
+    const int count = cm_view_order(gtp->env, &analysis, order);
+    int shown = 0;
+    for (int i = 0; i < count; i++)
+        if (analysis.visits[order[i]] > 0) print_move(gtp, &analysis, order[i], shown++, is_kata);
+    printf("\n");
+    fflush(stdout);
+}
+
+static bool is_whole(const cm_gtp *gtp) {
+    const cm_analysis analysis = cm_analyser_get(gtp->analyser, 0);
+    int visits = 0;
+    for (int a = 0; a < gtp->env->spec.actions; a++) visits += analysis.visits[a];
+    return visits >= cm_agent_get_config(gtp->loaded->agent)->evaluation.num_simulations;
+}
+
+/* ---- commands ---- */
+
+/* A colour and hundredths of a second, both optional, the latter also after the word "interval"; other words are for
+ * engines that have more. */
+static cm_status read_arguments(const cm_gtp *gtp, int *player, double *interval) {
+    int hundredths = 100, at = 1;
+    *player = cm_gtp_position_to_play((cm_gtp_position *)&gtp->game);
+    if (at < gtp->words && cm_gtp_colour(gtp, at, player) == CM_OK) at++;
+    if (at < gtp->words && strcasecmp(gtp->word[at], "interval") == 0) at++;
+    if (at < gtp->words) CM_TRY(cm_gtp_int(gtp, at, &hundredths));
+    if (hundredths < 1) return cm_fail(CM_ERR_INPUT, "syntax error");
+    *interval = 0.01 * hundredths;
+    return CM_OK;
+}
+
+static cm_status search_for(cm_gtp *gtp, double seconds, bool is_kata) {
+    cm_analyser_limit(gtp->analyser, seconds);
+    CM_TRY(cm_analyser_run(gtp->analyser, 1));
+    print_analysis(gtp, is_kata);
+    return CM_OK;
+}
+
+/* Searches that take longer and longer, as each begins with the root again. */
+static cm_status search_on(cm_gtp *gtp, double interval, bool is_kata) {
+    watcher w;
+    cm_status status = CM_OK;
+    CM_TRY(begin_watch(&w, gtp->input.file));
+    cm_analyser_heed(gtp->analyser, &w.stop);
+    for (double seconds = interval; status == CM_OK && !is_whole(gtp) && !cm_stop_asked(&w.stop); seconds *= 2.0)
+        status = search_for(gtp, seconds, is_kata);
+    cm_analyser_heed(gtp->analyser, NULL);
+    end_watch(&w);
+    return status == CM_ERR_INTERRUPTED ? CM_OK : status;
+}
+
+static cm_status analyze(cm_gtp *gtp, bool is_kata) {
+    int player;
+    double interval = 1.0;
+    CM_TRY(read_arguments(gtp, &player, &interval));
+    const void *state = cm_gtp_position_state(&gtp->game, player);
+    if (!state) return cm_fail(CM_ERR_INPUT, "the game is over, or the other player is to move");
+    memcpy(cm_analyser_state(gtp->analyser, 0), state, gtp->env->spec.state_size);
+    printf("=%s\n", gtp->number);
+    fflush(stdout);
+    gtp->is_answered = true;
+    CM_TRY(search_for(gtp, interval, is_kata)); /* one, whatever has been sent since */
+    if (!cm_line_input_is_ready(&gtp->input, 0.0)) CM_TRY(search_on(gtp, interval, is_kata));
+    while (!cm_line_input_is_ready(&gtp->input, 3600.0)) {
+    } /* all is said */
+    return CM_OK;
+}
+
+static cm_status run_lz_analyze(cm_gtp *gtp) { return analyze(gtp, false); }
+static cm_status run_kata_analyze(cm_gtp *gtp) { return analyze(gtp, true); }
+
+const cm_gtp_command cm_gtp_analyze[] = {
+    {"lz-analyze", 0, false, run_lz_analyze},
+    {"kata-analyze", 0, false, run_kata_analyze},
+    CM_GTP_END,
+};
