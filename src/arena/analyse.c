@@ -20,6 +20,7 @@ struct cm_analyser {
     int32_t *action; /* [capacity], like the next ones */
     float *value;
     int count;           /* of the run that goes on */
+    int simulations;     /* that it has; 0: all */
     double seconds;      /* that it may take; 0: any time */
     const cm_stop *stop; /* borrowed; NULL: never asked */
 };
@@ -101,7 +102,8 @@ static cm_status search(cm_analyser *a, int task, int first, int count) {
         cm_planner_place(planner, k, env, state);
         cm_env_legal(env, state, a->legal + offset + (size_t)k * width);
     }
-    const cm_roots roots = {.count = count, .legal = env->def->legal ? a->legal + offset : NULL};
+    const cm_roots roots = {
+        .count = count, .legal = env->def->legal ? a->legal + offset : NULL, .simulations = a->simulations};
     cm_search_result result = {
         .visits = a->visits + offset, .value = a->value + first, .qvalues = a->q + offset, .action = a->action + first};
     const cm_search_params *params = &cm_agent_get_config(a->agent)->evaluation;
@@ -118,6 +120,8 @@ void cm_analyser_heed(cm_analyser *a, const cm_stop *stop) {
     a->stop = stop;
     for (int i = 0; i < a->planners; i++) cm_planner_heed(a->planner[i], stop);
 }
+
+void cm_analyser_simulations(cm_analyser *a, int simulations) { a->simulations = simulations; }
 
 void cm_analyser_limit(cm_analyser *a, double seconds) { a->seconds = seconds; }
 

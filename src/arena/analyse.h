@@ -56,6 +56,9 @@ void cm_analyser_heed(cm_analyser *analyser, const cm_stop *stop);
  * its answer; 0, as at first: it has its N simulations. */
 void cm_analyser_limit(cm_analyser *analyser, double seconds);
 
+/* From now on, until the next call: so many simulations, 1 .. N, where no time is limited; 0, as at first: N. */
+void cm_analyser_simulations(cm_analyser *analyser, int simulations);
+
 /* Analyses positions 0 .. count-1. Errors: those of the search. CM_ERR_INTERRUPTED: it was asked to end, and what is
  * there of each position is of fewer than N simulations, or of none, as after the end of a game. */
 cm_status cm_analyser_run(cm_analyser *analyser, int count) CM_MUST_USE;

@@ -5,6 +5,7 @@
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/positions.h"
+#include "cli/search_stdin.h"
 #include "cli/search_tree.h"
 
 static cm_status print_result(const cm_search_case *searched) {
@@ -63,8 +64,9 @@ static cm_status run(cm_arguments *arguments) {
         "--backend", "--dtype",     "--tree",       "--sgf",         "--move", NULL};
     static const char *const of_cases[] = {"--check", "--move", NULL}, *const not_of_sgf[] = {"--check", "--positions",
                                                                                               NULL};
+    static const char *const not_of_stdin[] = {"--positions", "--sgf", "--move", "--json", "--check", NULL};
     static const char *const of_games[] = {"--move", NULL};
-    static const char *const of_answers[] = {"--json", "--check", NULL};
+    static const char *const of_answers[] = {"--json", "--check", "--stdin", NULL};
     const char *path = cm_argument(arguments, "--case");
     if (path) {
         CM_TRY(refuse_together(arguments, "--case", of_positions));
@@ -76,9 +78,13 @@ static cm_status run(cm_arguments *arguments) {
         if (!cm_argument_is_set(arguments, "--sgf")) CM_TRY(refuse_together(arguments, "--tree", of_games));
         return cm_cli_search_tree(arguments);
     }
+    if (cm_argument_is_set(arguments, "--stdin")) {
+        CM_TRY(refuse_together(arguments, "--stdin", not_of_stdin));
+        return cm_cli_search_stdin(arguments);
+    }
     const bool is_sgf = cm_argument_is_set(arguments, "--sgf");
     if (!is_sgf && !cm_argument_is_set(arguments, "--positions")) {
-        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE, --sgf FILE, --tree FILE or --case FILE");
+        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE, --sgf FILE, --stdin, --tree FILE or --case FILE");
     }
     CM_TRY(refuse_together(arguments, is_sgf ? "--sgf" : "--positions", is_sgf ? not_of_sgf : of_cases));
     return cm_cli_search_positions(arguments);
@@ -91,6 +97,7 @@ static const cm_flag flags[] = {
      "stdin."},
     {"--sgf", "FILE", "Instead of --positions: the position at the end of the main line of a game of go in SGF."},
     {"--move", "N", "Of --sgf: the position after move N; 0: before the first."},
+    {"--stdin", NULL, "Answer queries of go in JSON on stdin, by the protocol of KataGo's analysis engine."},
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
     {"--tree", "FILE",

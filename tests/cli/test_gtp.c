@@ -350,6 +350,62 @@ START_TEST(analysis_lasts_until_the_next_line) {
 }
 END_TEST
 
+/* Lines of queries with apostrophes as quotation marks, each with the size of the board and rules where it has "%". */
+static void ask(const char *const *queries, int count) {
+    static char input[8192];
+    char *to = input;
+    for (int i = 0; i < count; i++) {
+        for (const char *at = queries[i]; *at; at++) {
+            if (*at == '%') {
+                to += sprintf(to, "\"rules\": \"chinese-kgs\", \"boardXSize\": 5, \"boardYSize\": 5, ");
+            } else {
+                *to++ = *at == '\'' ? '"' : *at;
+            }
+        }
+        *to++ = '\n';
+    }
+    *to = '\0';
+    cm_program_run_with(cm_test_folder, "search --run go5 --threads 1 --stdin", input, &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+}
+
+START_TEST(queries_of_katago_are_answered) {
+    static const char *const queries[] = {
+        "{'id': 'a', % 'moves': [['B', 'C3'], ['W', 'B2']], 'analyzeTurns': [0, 1, 2]}",
+        "{'id': 'b', % 'moves': [], 'maxVisits': 2, 'initialStones': [['B', 'C3']], 'initialPlayer': 'W'}",
+        "no query",
+        "{'id': 7}",
+        "{'id': 'c', % 'moves': [['B', 'C9']]}",
+        "{'id': 'd', % 'moves': [['B', 'C3'], ['W', 'C3']]}",
+        "{'id': 'e', % 'moves': [], 'analyzeTurns': [1]}",
+        "{'id': 'f', 'action': 'query_version'}",
+        "{'id': 'g', 'action': 'dance'}",
+        "{'id': 'h', 'rules': 'japanese', 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
+        "{'id': 'i', 'boardXSize': 19, 'boardYSize': 19, 'moves': []}",
+        "{'id': 'j', % 'moves': [], 'komi': 0.5}",
+    };
+    static const char *const wanted[] = {
+        "\"id\": \"a\", \"isDuringSearch\": false, \"turnNumber\": 0, \"moveInfos\": [{\"move\": \"",
+        "\"turnNumber\": 1", "\"turnNumber\": 2", "\"rootInfo\": {\"currentPlayer\": \"W\", \"visits\": 2, ",
+        "\"id\": \"j\""};
+    static const char *const mistakes[] = {
+        "{\"error\": \"id: must be a text",    "\"id\": \"c\"}",
+        "C3 is occupied\", \"id\": \"d\"}",    "analyzeTurns: 1 is more than the number of moves, 0",
+        "\\\"dance\\\" is not known",          "rules: the run plays by",
+        "the network of the run is for 5 x 5", "\"action\": \"query_version\", \"version\": \""};
+    ask(queries, (int)(sizeof queries / sizeof *queries));
+    const char *at = result.out;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        at = strstr(at, wanted[i]);
+        ck_assert_msg(at != NULL, "%s is missing or behind its place: %s", wanted[i], result.out);
+    }
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        ck_assert_msg(strstr(result.out, mistakes[i]) != NULL, "%s is missing: %s", mistakes[i], result.out);
+    expect_exit("search --run hex4 --stdin", 2, "--stdin is for runs of go, not of hex4");
+    expect_exit("search --run go5 --stdin --json", 2, "--json does not belong to --stdin");
+}
+END_TEST
+
 START_TEST(games_without_a_board_of_moves_are_refused) {
     cm_program_run_with(cm_test_folder, "gtp --run catch", "name\n", &result);
     cm_program_expect_error(&result, 2, "and catch is none; cumind play --run DIR plays it");
@@ -381,6 +437,7 @@ int main(void) {
     tcase_add_test(tests, games_are_saved_as_sgf);
     tcase_add_test(tests, dead_stones_are_captured_in_the_cleanup);
     tcase_add_test(tests, analysis_lasts_until_the_next_line);
+    tcase_add_test(tests, queries_of_katago_are_answered);
     tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
