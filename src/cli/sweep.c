@@ -282,10 +282,23 @@ static cm_status run_jobs(const cm_arguments *arguments, const cm_sweep_plan *pl
     return show(arguments, plan);
 }
 
+/* An environment that is code is named on every machine that has not trained with it, as for cumind train --resume. */
+static cm_status trust(const cm_arguments *arguments) {
+    static const char key[] = "env_name=";
+    const char *set;
+    if (cm_argument_is_set(arguments, "--env")) cm_env_trust_named(cm_argument(arguments, "--env"));
+    for (int i = 0; (set = cm_argument_at(arguments, "--set", i)) != NULL; i++) {
+        if (strncmp(set, key, sizeof key - 1) != 0)
+            return cm_fail(CM_ERR_INPUT, "sweep: the configuration of a sweep that is there stays: --set %.60s", set);
+        cm_env_trust_named(set + sizeof key - 1);
+    }
+    return CM_OK;
+}
+
 /* A sweep that is there has all but its jobs and outputs fixed. */
 static cm_status open_old(const cm_arguments *arguments, const char *flag) {
-    static const char *const others[] = {"--config", "--set",    "--env",   "--seed",  "--backend", "--threads",
-                                         "--dtype",  "--trials", "--seeds", "--rungs", "--run",     "--env-steps"};
+    static const char *const others[] = {"--config", "--seed",  "--backend", "--threads", "--dtype",
+                                         "--trials", "--seeds", "--rungs",   "--run",     "--env-steps"};
     if (arguments->positional_count > 0)
         return cm_fail(CM_ERR_INPUT, "sweep: %s is of a sweep that is there: %.60s belongs to a new one", flag,
                        arguments->positional[0]);
@@ -294,7 +307,7 @@ static cm_status open_old(const cm_arguments *arguments, const char *flag) {
             return cm_fail(CM_ERR_INPUT, "sweep: %s is of a sweep that is there: %s belongs to a new one", flag,
                            others[i]);
     snprintf(folder, sizeof folder, "%s", cm_argument(arguments, flag));
-    return CM_OK;
+    return trust(arguments);
 }
 
 static cm_status run_sweep(cm_arguments *arguments) {

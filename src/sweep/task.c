@@ -12,6 +12,7 @@
 #include "run/directory.h"
 #include "run/resolve.h"
 #include "run/run.h"
+#include "run/session.h"
 
 /* ---- the configuration ---- */
 
@@ -56,6 +57,17 @@ cm_status cm_sweep_configure(const char *folder, const cm_sweep_plan *plan, int 
     }
     for (int i = 0; sweeps && i < OWN; i++) given[count++] = own[i];
     return resolve(folder, given, count, configuration, config);
+}
+
+cm_status cm_sweep_check_base(const char *folder) {
+    cm_configuration configuration;
+    cm_config *config;
+    cm_session *session;
+    CM_TRY(resolve(folder, NULL, 0, &configuration, &config));
+    cm_config_destroy(config);
+    CM_TRY(cm_session_open(&configuration, NULL, &session));
+    cm_session_close(session);
+    return CM_OK;
 }
 
 /* ---- the result ---- */

@@ -50,6 +50,10 @@ cm_status cm_sweep_result_read(const char *folder, int rung, int trial, int64_t 
 cm_status cm_sweep_configure(const char *folder, const cm_sweep_plan *plan, int trial, bool sweeps,
                              cm_configuration *configuration, cm_config **config) CM_MUST_USE;
 
+/* Whether base.json can be trained here: what is wrong with all trials on this machine, such as an environment that is
+ * not installed or not trusted, is no result of theirs. Errors: those of cm_session_open. */
+cm_status cm_sweep_check_base(const char *folder) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -129,6 +129,7 @@ static cm_status work(job *j) {
     for (bool is_first = true;; is_first = false) {
         CM_TRY(look(j, is_first, &is_over));
         if (is_over) return CM_OK;
+        if (is_first) CM_TRY(cm_sweep_check_base(j->worker->folder));
         if (cm_stop_asked(j->worker->user)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
         CM_TRY(make_one(j, &made));
         if (!made) usleep(PAUSE); /* the others are at what is left of the rung */

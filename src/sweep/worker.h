@@ -32,7 +32,7 @@ typedef struct cm_sweep_worker {
 } cm_sweep_worker;
 
 /* Works until the ledger is whole. Errors: CM_ERR_INTERRUPTED if the user has asked to stop; CM_ERR_STATE if all trials
- * of a rung have failed; those of cm_sweep_task_run. */
+ * of a rung have failed; those of cm_sweep_check_base and cm_sweep_task_run. */
 cm_status cm_sweep_work(const cm_sweep_worker *worker) CM_MUST_USE;
 
 #ifdef __cplusplus

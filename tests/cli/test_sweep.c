@@ -89,6 +89,61 @@ START_TEST(a_finished_sweep_is_shown_and_gone_on_with_at_once) {
 }
 END_TEST
 
+static void write_text(const char *name, const char *text) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    ck_assert(cm_file_write(path, text, strlen(text)) == CM_OK);
+}
+
+/* A sweep of an environment that leaves a mark where it is opened; its name is as long as CartPole-v1. */
+static void make_strange_sweep(void) {
+    static const char code[] =
+        "import os\n"
+        "open(os.environ['CUMIND_TEST_MARK'], 'w').close()\n"
+        "class Corridor:\n"
+        "    actions = 2\n"
+        "    max_steps = 9\n"
+        "    def reset(self, seed):\n"
+        "        self.cell = 4\n"
+        "        return [float(self.cell)], {}\n"
+        "    def step(self, action):\n"
+        "        self.cell += 1 if action == 1 else -1\n"
+        "        return [float(self.cell)], float(self.cell == 8), self.cell in (0, 8), False, {}\n";
+    static char text[1 << 16];
+    char path[160];
+    expect_ok("sweep learning_rate --run s" TINY);
+    cm_program_file(cm_test_folder, "s/base.json", text, sizeof text);
+    char *name = strstr(text, "CartPole-v1");
+    ck_assert_ptr_nonnull(name);
+    memcpy(name, "./strang.py", 11);
+    write_text("s/base.json", text);
+    write_text("strang.py", code);
+    snprintf(path, sizeof path, "%s/s/trials", cm_test_folder);
+    ck_assert(cm_directory_remove(path) == CM_OK);
+    snprintf(path, sizeof path, "%s/s/ledger.jsonl", cm_test_folder);
+    ck_assert_int_eq(remove(path), 0);
+}
+
+/* What lies in a folder may be a stranger's. That it is refused on a machine is no result of a trial. */
+START_TEST(an_environment_that_is_code_is_opened_only_if_it_is_named) {
+    char mark[160];
+    cm_json_doc *doc;
+    snprintf(mark, sizeof mark, "%s/mark", cm_test_folder);
+    setenv("CUMIND_TEST_MARK", mark, 1);
+    setenv("XDG_STATE_HOME", cm_test_folder, 1);
+    make_strange_sweep();
+    expect_exit("sweep --resume s --quiet", 2, "strang.py: is code, which could do all that you may");
+    ck_assert(!cm_file_exists(mark));
+    expect_ok("sweep --show s --json");
+    ck_assert(cm_json_parse(result.out, strlen(result.out), "stdout", &doc) == CM_OK);
+    ck_assert_int_eq(cm_json_size(cm_json_get(cm_json_root(doc), "trials")), 0);
+    cm_json_free(doc);
+    expect_exit("sweep --resume s --set learning_rate=1", 2, "the configuration of a sweep that is there stays");
+    expect_ok("sweep --resume s --quiet --set env_name=./strang.py");
+    ck_assert(cm_file_exists(mark));
+}
+END_TEST
+
 /* One line each; nothing is left of it. */
 START_TEST(what_cannot_be_is_one_line) {
     static const char *const cases[][2] = {
@@ -123,6 +178,7 @@ int main(void) {
     tcase_add_checked_fixture(cases, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(cases, a_sweep_that_is_killed_goes_on_to_the_ledger_of_the_unbroken_one);
     tcase_add_test(cases, a_finished_sweep_is_shown_and_gone_on_with_at_once);
+    tcase_add_test(cases, an_environment_that_is_code_is_opened_only_if_it_is_named);
     tcase_add_test(cases, what_cannot_be_is_one_line);
     suite_add_tcase(suite, cases);
     return cm_test_main(suite);
