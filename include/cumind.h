@@ -177,7 +177,8 @@ enum {
     CUMIND_PREFERRED = -3 /* the best if any was evaluated, else the latest: what plays */
 };
 
-/* Opens the folder of a run of `cumind train`. Settings change what its configuration says, as
+/* Opens the folder of a run of `cumind train`, or "zoo:NAME", an agent that comes with the program
+ * (CUMIND_ERR_ABSENT where they are not installed). Settings change what its configuration says, as
  * "evaluation_simulations=200", "backend=cpu", "threads=1". An environment that is code (a library, Python) is opened
  * only if this user has trained with it, or if settings name it: "env_name=./grid.so". The caller closes *out. Errors:
  * CUMIND_ERR_INPUT, CUMIND_ERR_IO (a damaged checkpoint), CUMIND_ERR_STATE (it has none yet), CUMIND_ERR_ABSENT. */

@@ -54,7 +54,7 @@ pictures: $(BUILD)/cumind ## draws docs/pictures/*.svg from the Graphviz text ne
 	@for text in docs/pictures/*.dot; do dot -Tsvg "$$text" -o "$${text%.dot}.svg" || exit 1; done
 	@scripts/episodes $<
 
-install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, libraries, headers, pkg-config files, man pages, completion, configs, docs (PREFIX, DESTDIR)
+install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, libraries, headers, pkg-config files, man pages, completion, agents, configs, docs (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
 	install -D -m 755 $(BUILD)/$(SONAME) $(INSTALLED)/lib/$(SONAME)
@@ -70,6 +70,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/cumind-static.pc $(BUILD)/man/cumind.1 
 	    echo "$(BUILD)/cumind completion $${script%%:*} >$$file" && $(BUILD)/cumind completion $${script%%:*} >"$$file" || exit 1; done
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md CONTRIBUTING.md CHANGELOG.md configuration.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
+	@(find zoo -type f) | while read -r file; do install -D -m 644 "$$file" $(INSTALLED)/share/cumind/"$$file" || exit 1; done
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md docs/configuration.schema.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/spec docs/spec/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/design docs/design/*.md
@@ -86,7 +87,7 @@ uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/include/cumind.h
 	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
 	rm -f $(foreach script,$(COMPLETIONS),$(INSTALLED)/share/$(lastword $(subst :, ,$(script))))
-	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind $(INSTALLED)/lib/cumind
+	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind $(INSTALLED)/share/cumind $(INSTALLED)/lib/cumind
 
 dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist

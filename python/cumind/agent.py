@@ -47,8 +47,9 @@ def _rows_of(name: str, value: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any
 class Agent:
     """The agent of a run of `cumind train`.
 
-    run: its folder. checkpoint: "preferred" (the best that was evaluated, else the latest), "best", "latest", or a number
-    of updates. settings: configuration keys that change what the run says, as evaluation_simulations=200, backend="cpu".
+    run: its folder, or "zoo:NAME", an agent that comes with the program. checkpoint: "preferred" (the best that was evaluated,
+    else the latest), "best", "latest", or a number of updates. settings: configuration keys that change what the run says, as
+    evaluation_simulations=200, backend="cpu".
     One thread uses an agent at a time. Raises InputError, FileError (no such folder, a damaged checkpoint), StateError (there is none).
     """
 

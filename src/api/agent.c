@@ -5,6 +5,7 @@
 #include "arena/evaluate.h"
 #include "network/inference.h"
 #include "run/loaded.h"
+#include "run/zoo.h"
 
 enum { MOST_ROWS = 64 }; /* of one inference */
 
@@ -31,8 +32,13 @@ static cm_status open_loaded(const char *run, int64_t checkpoint, const char *co
 
 static cm_status open_agent(const char *run, int64_t checkpoint, const char *const *settings, int count,
                             cumind_agent **out) {
+    char folder[PATH_MAX];
     CM_TRY(cm_api_need(out, "out"));
     *out = NULL;
+    if (run && cm_zoo_is_name(run)) {
+        CM_TRY(cm_zoo_resolve(run, folder));
+        run = folder;
+    }
     CM_TRY(cm_api_check_folder(run, "run"));
     CM_TRY(cm_api_check_settings(settings, count));
     if (checkpoint < CUMIND_PREFERRED)

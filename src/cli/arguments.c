@@ -10,6 +10,7 @@
 #include "run/configuration.h"
 #include "run/directory.h"
 #include "run/recipe.h"
+#include "run/zoo.h"
 
 /* --help, which every command takes, follows the rows of its own. */
 static const char *flag_name(const void *rows, int i) {
@@ -198,6 +199,31 @@ static int most_positional(const cm_command *command) {
     return command->positional[0] != '\0';
 }
 
+/* Of this process: arguments borrow them. */
+static char zoo_folders[32][PATH_MAX];
+
+/* "zoo:NAME" as the folder of that agent. */
+static cm_status resolve_word(const char **word, int *used) {
+    if (!*word || !cm_zoo_is_name(*word)) return CM_OK;
+    if (*used == (int)(sizeof zoo_folders / sizeof *zoo_folders))
+        return cm_fail(CM_ERR_INPUT, "%.60s: more than %d agents of the zoo", *word, *used);
+    CM_TRY(cm_zoo_resolve(*word, zoo_folders[*used]));
+    *word = zoo_folders[(*used)++];
+    return CM_OK;
+}
+
+static cm_status resolve_zoo(cm_arguments *out) {
+    int used = 0;
+    for (int i = 0; i < out->all_count; i++) {
+        const bool is_last = out->value[out->all[i].flag] == out->all[i].value;
+        CM_TRY(resolve_word(&out->all[i].value, &used));
+        if (is_last) out->value[out->all[i].flag] = out->all[i].value;
+    }
+    if (strstr(out->command->positional, "NAME")) return CM_OK; /* of an agent, not of a folder */
+    for (int i = 0; i < out->positional_count; i++) CM_TRY(resolve_word(&out->positional[i], &used));
+    return CM_OK;
+}
+
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) {
     *out = (cm_arguments){.command = command};
     bool flags = true;
@@ -214,7 +240,7 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
             out->positional[out->positional_count++] = argv[i];
         }
     }
-    return CM_OK;
+    return resolve_zoo(out);
 }
 
 void cm_argument_set(cm_arguments *arguments, const char *flag, const char *value) {

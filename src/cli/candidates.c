@@ -17,6 +17,7 @@
 #include "run/directory.h"
 #include "run/metrics.h"
 #include "run/recipe.h"
+#include "run/zoo.h"
 
 /* A line that is typed. */
 typedef struct request {
@@ -174,9 +175,22 @@ static void put_known_runs(const request *r) {
     if (cm_run_directory_visit(root, put_run, &copy) != CM_OK) return;
 }
 
+static void put_zoo(const request *r) {
+    char name[CM_OPTION_WORD];
+    for (int i = 0; cm_zoo_at(i); i++) {
+        snprintf(name, sizeof name, "zoo:%s", cm_zoo_at(i)->name);
+        put(r, name, "an agent that is there");
+    }
+}
+
 static void put_runs(const request *r) {
     put_known_runs(r);
+    put_zoo(r);
     put_folders(r);
+}
+
+static void put_agents(const request *r) {
+    for (int i = 0; cm_zoo_at(i); i++) put(r, cm_zoo_at(i)->name, cm_zoo_at(i)->train);
 }
 
 static bool is_typed(const request *r, const char *word) {
@@ -280,6 +294,8 @@ static const struct {
     {"RUN...", put_runs},
     {"SUITE", put_suites},
     {"[NAME]", put_tasks},
+    {"NAME", put_agents},
+    {"[NAME...]", put_agents},
     {"[COMMAND]", put_commands},
     {"[SHELL]", put_shells},
 };

@@ -47,6 +47,12 @@ class Agents(unittest.TestCase):
                 np.testing.assert_array_equal(analysis.visits, [answer["visits"] for answer in answers])
                 np.testing.assert_allclose(analysis.value, [answer["value"] for answer in answers], rtol=1e-6)
 
+    def test_agents_of_the_zoo_have_names(self):
+        with cumind.load("zoo:catch") as agent:
+            self.assertEqual(str(agent.spec), "catch")
+        with self.assertRaisesRegex(cumind.InputError, "did you mean zoo:catch"):
+            cumind.load("zoo:cach")
+
     def test_returns_are_those_of_cumind_eval(self):
         said = json.loads(
             runs.program("eval", "--run", runs.path("pole"), "--episodes", "10", "--seed", "100", "--json", "--checkpoint", "latest")

@@ -1,0 +1,59 @@
+/* Agents that come with the program, as a user meets them. Retraining: scripts/check_zoo. */
+#include <sys/stat.h>
+
+#include "runs.h"
+
+START_TEST(the_list_has_every_agent_with_its_command) {
+    expect_ok("zoo");
+    ck_assert_ptr_nonnull(strstr(result.out, "zoo:cartpole "));
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train cartpole --seed 1\n"));
+    expect_ok("zoo --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"name\": \"cartpole\""));
+    ck_assert_ptr_nonnull(strstr(result.out, "\"eval\": \"--episodes 100 --seed 1000000\""));
+    ck_assert_ptr_nonnull(strstr(result.out, "/zoo/cartpole\""));
+}
+END_TEST
+
+START_TEST(an_agent_stands_wherever_a_run_may) {
+    expect_ok("eval --run zoo:catch --episodes 20 --json");
+    ck_assert_double_eq_tol(number_in("mean"), 1.0, 0.11);
+    expect_ok("eval --run=zoo:tictactoe --opponent zoo:tictactoe --games 2 --json");
+    ck_assert_double_eq(number_in("mean"), 0.0);
+    expect_ok("inspect --run zoo:catch");
+    expect_ok("ladder zoo:tictactoe --include random --games 2");
+    expect_exit("eval --run zoo:catsh", 2, "zoo:catsh: there is no such agent; did you mean zoo:catch?");
+    expect_exit("train --run zoo:catch --env catch", 2, "zoo/catch");
+}
+END_TEST
+
+START_TEST(the_check_judges_by_the_interval) {
+    expect_ok("zoo --check catch");
+    ck_assert_ptr_nonnull(strstr(result.out, "zoo:catch"));
+    ck_assert_ptr_nonnull(strstr(result.out, "within [0.98, 1]"));
+    expect_exit("zoo --check cat", 2, "zoo:cat: there is no such agent; did you mean zoo:catch?");
+    expect_exit("zoo catch", 2, "names of agents are for --check");
+}
+END_TEST
+
+START_TEST(reproduce_begins_no_run_where_something_is) {
+    expect_exit("reproduce", 2, "reproduce: needs the NAME of an agent");
+    expect_exit("reproduce zoo:cach", 2, "did you mean zoo:catch?");
+    char path[64];
+    snprintf(path, sizeof path, "%s/catch.reproduced", cm_test_folder);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    expect_exit("reproduce catch", 2, "catch.reproduced: is there already; choose another folder with --run DIR");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/zoo");
+    TCase *tests = tcase_create("zoo");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 300);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(tests, the_list_has_every_agent_with_its_command);
+    tcase_add_test(tests, an_agent_stands_wherever_a_run_may);
+    tcase_add_test(tests, the_check_judges_by_the_interval);
+    tcase_add_test(tests, reproduce_begins_no_run_where_something_is);
+    return cm_test_main(suite);
+}
