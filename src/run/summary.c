@@ -84,14 +84,19 @@ static void read_state(const cm_checkpoint_store *store, bool is_mute, cm_run_su
     cm_json_free(state.doc);
 }
 
+/* A run in 8 bits has none: how far it was trained its checkpoint says. */
 static void read_metrics(const cm_dir *run, const cm_checkpoint_store *store, bool is_mute, cm_run_summary *out) {
     char path[PATH_MAX];
     cm_metrics *rows = NULL;
     int count = 0;
+    if (cm_dir_look(run, "metrics.jsonl") == CM_DIR_NONE) {
+        if (cm_dir_look(run, "checkpoints") == CM_DIR_FOLDER) read_state(store, is_mute, out);
+        return;
+    }
     if (cm_path_join(path, sizeof path, run->path, "metrics.jsonl") != CM_OK) return;
     if (cm_metrics_read(path, &rows, &count) != CM_OK) {
         if (!is_mute) cm_log(CM_WARNING, "%s", cm_error_message());
-        if (cm_dir_look(run, "metrics.jsonl") != CM_DIR_NONE) read_state(store, is_mute, out);
+        read_state(store, is_mute, out);
     }
     if (count == 0) return;
     out->updates = rows[count - 1].updates;
