@@ -135,6 +135,6 @@ const cm_command cm_command_search = {
     .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"
                 "  echo 4,0,8 | cumind search --run RUN --positions -    # one position, drawn\n"
                 "  echo 4,0 | cumind search --run RUN --positions - --tree tree.html\n"
-                "  cumind search --run RUN --sgf game.sgf --move 30    # a game of go after 30 moves\n"
+                "  cumind search --run RUN --sgf game.sgf --move 30    # a game of Go after it\n"
                 "  cumind search --check --case FILE    # prints ok, or the first difference\n",
     .run = run};

@@ -54,6 +54,10 @@ static const char *const lines[] = {
     "inspect --config R/config.json",
     "export --run R --hub exported --overwrite",
     "quantize --run R --to new --positions 8",
+    "zoo R",
+    "zoo --check R",
+    "reproduce R",
+    "reproduce catch --run R",
     "profile --run R --seconds 1 --no-advice",
     "profile --config R/config.json --seconds 1 --no-advice",
     "config --config R/config.json",
@@ -172,9 +176,9 @@ static const char *fill(const char *line, const char *folder) {
 /* Whether a line opens what it is given, and so has to say that it does not. */
 static bool needs_environment(const char *line) {
     static const char *const reads[] = {
-        "plot",        "runs",          "inspect --run", "serve",        "environments",  "devices",    "report",
-        "doctor",      "help",          "completion",    "version",      "search --case", "test-cases", "--explain",
-        "--init-from", "--replay-from", "export",        "sweep --show", "sweep --resume"};
+        "plot",        "runs",          "inspect --run", "serve",        "environments",   "devices",    "report",
+        "doctor",      "help",          "completion",    "version",      "search --case",  "test-cases", "--explain",
+        "--init-from", "--replay-from", "export",        "sweep --show", "sweep --resume", "zoo",        "reproduce"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (strstr(line, reads[i])) return false;
     return true;
