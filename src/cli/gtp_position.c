@@ -306,10 +306,14 @@ static bool ends_with_two_passes(const cm_gtp_position *p) {
     return p->count >= 2 && p->moves[p->count - 1].action == pass && p->moves[p->count - 2].action == pass;
 }
 
-static int count_lead(const cm_gtp_position *p, const int32_t *cells) {
-    int lead = 0;
-    for (int cell = 0; cell < p->env->spec.cells; cell++) lead += (cells[cell] == 1) - (cells[cell] == 2);
-    return lead;
+/* Of discs; at the end the winner gets the empty cells, by the rules of Othello's tournaments. */
+static int count_lead(const cm_gtp_position *p, const int32_t *cells, bool is_over) {
+    int lead = 0, empty = 0;
+    for (int cell = 0; cell < p->env->spec.cells; cell++) {
+        lead += (cells[cell] == 1) - (cells[cell] == 2);
+        empty += cells[cell] == 0;
+    }
+    return is_over ? lead + empty * ((lead > 0) - (lead < 0)) : lead;
 }
 
 /* Of player 0, by the rewards of the game. */
@@ -333,7 +337,7 @@ int cm_gtp_position_lead(cm_gtp_position *p, bool *is_over) {
     }
     cm_gtp_position_cells(p, cells);
     *is_over = cm_env_ended(p->state);
-    return strcmp(p->env->def->name, "othello") == 0 ? count_lead(p, cells) : find_winner(p);
+    return strcmp(p->env->def->name, "othello") == 0 ? count_lead(p, cells, *is_over) : find_winner(p);
 }
 
 /* ---- vertices ---- */

@@ -60,7 +60,8 @@ void cm_gtp_position_legal(cm_gtp_position *position, int player, uint8_t *legal
 /* cells[spec.cells]: 0 empty, 1 black, 2 white. */
 void cm_gtp_position_cells(cm_gtp_position *position, int32_t *cells);
 
-/* Black's lead: in Go by area, without komi; in Othello of discs; else 1, 0 or -1. *is_over: the game has ended, by two
+/* Black's lead: in Go by area, without komi; in Othello of discs, where at
+ * the end the winner gets the empty cells; else 1, 0 or -1. *is_over: the game has ended, by two
  * passes in Go. */
 int cm_gtp_position_lead(cm_gtp_position *position, bool *is_over);
 

@@ -200,7 +200,7 @@ START_TEST(a_game_that_is_over_is_scored) {
     for (int i = 0; i < 9; i++) expect_answer(i, "=");
     expect_answer(9, "= Black wins");
     expect_answer(10, "=");
-    expect_answer(11, "= B+13");
+    expect_answer(11, "= B+64"); /* 13 discs, and the empty cells are the winner's */
     ck_assert_int_eq(answer(12)[0], '?');
     expect_answer(13, "? illegal move: the game is over");
 }
