@@ -127,6 +127,7 @@ fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
 
 FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 fuzz-build: $(FUZZ_BIN)
+$(BUILD)/tests/fuzz/fuzz_http: $(addprefix $(BUILD)/src/serve/,http.o access.o)
 $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(TEST_LINK) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
@@ -200,6 +201,10 @@ check-sweep: $(BUILD)/cumind $(OPTUNA)/ready ## kills a sweep of 27 trials five 
 sweep-cartpole: $(BUILD)/cumind ## environment steps until CartPole is solved from bad defaults, by a sweep and by random search, five times each; an hour
 	@python3 scripts/sweep_cartpole $(BUILD)/cumind $(BUILD)/sweep_cartpole
 .PHONY: check-sweep sweep-cartpole
+
+check-serve: $(BUILD)/cumind ## uses the page of cumind serve as a person does, in Chromium (PYTHON has selenium, axe-selenium-python; Debian: chromium-driver)
+	@$(PYTHON) scripts/check_serve $(BUILD)/cumind $(PICTURES)
+.PHONY: check-serve
 
 #: DECISIONS=20000      of each game that `make check-atari` plays
 ATARI := .venv-atari

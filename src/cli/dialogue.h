@@ -3,7 +3,7 @@
 #ifndef CM_CLI_DIALOGUE_H
 #define CM_CLI_DIALOGUE_H
 
-#include "cli/game.h"
+#include "cli/game_view.h"
 
 typedef struct cm_dialogue_config {
     const cm_arguments *arguments; /* for the style of the output; borrowed, like `agent` */

@@ -2,7 +2,7 @@
 #ifndef CM_CLI_RECORD_H
 #define CM_CLI_RECORD_H
 
-#include "cli/game.h"
+#include "cli/game_view.h"
 #include "draw/movie.h"
 
 /* The flags that a command with moving pictures has; further ones follow. */

@@ -5,6 +5,7 @@
 
 #include "cli/output.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/printable.h"
 #include "env/trust.h"
 #include "serve/routes.h"
@@ -28,8 +29,8 @@ static void tell(const cm_routes *routes, bool is_open) {
     fflush(stdout);
 }
 
-static cm_status serve(const cm_arguments *arguments, cm_site *site) {
-    cm_routes routes = {.site = site};
+static cm_status serve(const cm_arguments *arguments, cm_site *site, cm_plays *plays) {
+    cm_routes routes = {.site = site, .plays = plays};
     const cm_server_handler handler = {&routes, cm_routes_answer, cm_routes_event, cm_routes_tick};
     const char *host = cm_argument(arguments, "--host");
     cm_server *server = NULL;
@@ -40,11 +41,12 @@ static cm_status serve(const cm_arguments *arguments, cm_site *site) {
     snprintf(routes.access.host, sizeof routes.access.host, "%s", host ? host : "127.0.0.1");
     const bool is_open = !cm_access_is_loopback(routes.access.host);
     if (is_open) CM_TRY(cm_access_make_token(routes.access.token));
-    cm_routes_init(&routes);
+    CM_TRY(cm_routes_init(&routes));
     CM_TRY(cm_server_create(routes.access.host, (int)port, &handler, &server));
     routes.access.port = cm_server_port(server);
     tell(&routes, is_open);
-    cm_status status = cm_server_run(server, seconds);
+    cm_status status = cm_server_watch(server, cm_plays_file(plays), cm_routes_wake, &routes);
+    if (status == CM_OK) status = cm_server_run(server, seconds);
     cm_server_destroy(server);
     return status;
 }
@@ -54,6 +56,7 @@ static cm_status run_serve(cm_arguments *arguments) {
     char root[CM_OPTION_TEXT];
     const char *folder = root;
     cm_site site = {.count = 0};
+    cm_plays *plays = NULL;
     cm_env_trust(CM_ENV_TRUST_NAMED);
     CM_TRY(check_folders(arguments));
     if (arguments->positional_count == 0) CM_TRY(cm_cli_run_root(arguments->command, root));
@@ -61,7 +64,10 @@ static cm_status run_serve(cm_arguments *arguments) {
     const bool is_given = arguments->positional_count > 0;
     cm_status status =
         cm_site_open(&site, is_given ? arguments->positional : &folder, is_given ? arguments->positional_count : 1);
-    if (status == CM_OK) status = serve(arguments, &site);
+    cm_log_set_level(CM_ERROR); /* what there is to warn of has been said, and would be again every few seconds */
+    if (status == CM_OK) status = cm_plays_create(&plays);
+    if (status == CM_OK) status = serve(arguments, &site, plays);
+    cm_plays_destroy(plays);
     cm_site_close(&site);
     return status;
 }
@@ -76,13 +82,13 @@ static const cm_flag flags[] = {
 
 const cm_command cm_command_serve = {
     .name = "serve",
-    .about = "show runs in a browser: curves as they grow, configurations, logs",
+    .about = "show runs in a browser: curves as they grow, games against their agents, logs",
     .positional = "[DIR...]",
     .details =
         "Serves a page about the runs in these folders, and down to three folders below them; without DIR those below "
         "checkpoint_root_dir. Files are read, as they are now: runs in training, finished ones and those of other "
         "people "
-        "alike. Nothing is written, and no code that a run names is opened.\n"
+        "alike. Nothing is written, and no code that a run names is opened. Agents play on one core of the CPU.\n"
         "The page asks no other server for anything. /metrics is for Prometheus; /api lists what programs can ask for.",
     .flags = flags,
     .examples = "  cumind serve                       # then open the address that it prints\n"

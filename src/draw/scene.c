@@ -7,6 +7,7 @@
 void cm_scene_begin(cm_scene *scene, double width, double height, cm_colour background) {
     scene->width = width, scene->height = height;
     scene->background = background;
+    scene->cells = (cm_scene_cells){.columns = 0};
     scene->status = CM_OK;
     scene->shapes = scene->numbers = scene->bytes = 0;
 }

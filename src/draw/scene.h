@@ -56,6 +56,13 @@ typedef struct cm_shape {
     int columns, rows;    /* pixels of an image */
 } cm_shape;
 
+/* Where the cells of a board are drawn, for those who click on one: of cell r * columns + c the middle is (x + c *
+ * column[0] + r * row[0], y + c * column[1] + r * row[1]). columns 0: there is no board. */
+typedef struct cm_scene_cells {
+    int rows, columns;
+    double x, y, column[2], row[2], size; /* size: of a cell, across */
+} cm_scene_cells;
+
 /* For readers; written by the functions below, but for the first three, which may be changed at any time: shapes stay
  * where they are. */
 typedef struct cm_scene {
@@ -66,6 +73,7 @@ typedef struct cm_scene {
     cm_shape *shape;     /* [shapes] */
     double *number;      /* [numbers] */
     unsigned char *byte; /* [bytes] */
+    cm_scene_cells cells;
 } cm_scene;
 
 /* An empty scene of that size, both above 0. */

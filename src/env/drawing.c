@@ -13,7 +13,10 @@ cm_drawn_grid cm_drawing_grid(cm_scene *scene, int rows, int columns, double mar
     const double space = CM_ENV_DRAWN - 2.0 * margin;
     const double cell = fmin(space / columns, 1.25 * space / rows);
     scene->height = rows * cell + 2.0 * margin;
-    return (cm_drawn_grid){rows, columns, 0.5 * (CM_ENV_DRAWN - columns * cell), margin, cell};
+    const double left = 0.5 * (CM_ENV_DRAWN - columns * cell);
+    scene->cells =
+        (cm_scene_cells){rows, columns, left + 0.5 * cell, margin + 0.5 * cell, {cell, 0.0}, {0.0, cell}, cell};
+    return (cm_drawn_grid){rows, columns, left, margin, cell};
 }
 
 double cm_drawing_x(const cm_drawn_grid *grid, int cell) { return grid->x + (cell % grid->columns + 0.5) * grid->cell; }

@@ -167,6 +167,8 @@ static void draw(const cm_env_params *params, const void *rules, const cm_env_mo
     const rhombus r = {.n = n, .x = 28.0 + 1.3 * radius, .y = 22.0 + 1.2 * radius, .radius = radius};
     int32_t cells[CELLS];
     board(params, rules, cells);
+    const double width = sqrt(3.0) * radius;
+    scene->cells = (cm_scene_cells){n, n, r.x, r.y, {width, 0.0}, {0.5 * width, 1.5 * radius}, width};
     scene->height = r.y + 1.5 * radius * (n - 1) + 1.4 * radius + 12.0;
     draw_names(scene, &r);
     draw_sides(scene, &r);

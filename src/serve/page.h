@@ -2,19 +2,20 @@
 #ifndef CM_SERVE_PAGE_H
 #define CM_SERVE_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { CM_PAGE_POLICY = 768 };
+enum { CM_PAGE_POLICY = 1536 };
 
 const char *cm_page(size_t *size);
 
-/* The Content-Security-Policy of the page: its own scripts and styles by their hashes, questions to its own server, and
- * nothing else. */
-void cm_page_policy(char out[CM_PAGE_POLICY]);
+/* The header of the Content-Security-Policy of the page with its CR LF: its own scripts and styles by their hashes,
+ * questions to its own server, and nothing else. False: no memory. */
+bool cm_page_policy(char out[CM_PAGE_POLICY]);
 
 #ifdef __cplusplus
 }

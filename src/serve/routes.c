@@ -61,10 +61,8 @@ static void answer_route(cm_serve_call *call, cm_answer *out) {
 
 /* ---- the handler ---- */
 
-void cm_routes_init(cm_routes *r) {
-    char policy[CM_PAGE_POLICY];
-    cm_page_policy(policy);
-    snprintf(r->policy, sizeof r->policy, "Content-Security-Policy: %s\r\n", policy);
+cm_status cm_routes_init(cm_routes *r) {
+    return cm_page_policy(r->policy) ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for the page");
 }
 
 static const char *reason_of(int status) {
@@ -102,7 +100,13 @@ void cm_routes_answer(void *context, const cm_http_request *request, const char 
 
 int cm_routes_tick(void *context, int connections) {
     const cm_routes *r = context;
+    cm_plays_tick(r->plays);
     return connections > 0 ? cm_site_look(r->site) : 0;
+}
+
+void cm_routes_wake(void *context) {
+    const cm_routes *r = context;
+    r->site->version++;
 }
 
 /* ---- the page and its events ---- */
@@ -141,6 +145,7 @@ char *cm_routes_event(void *context, uint64_t *version) {
     for (int i = 0; i < site->count; i++)
         if (site->runs[i].version > *version) cm_put_run(json, NULL, site, i);
     cm_json_end_array(json);
+    cm_plays_put(r->plays, json);
     cm_json_end_object(json);
     const char *text = cm_json_writer_text(json, &size);
     char *copy = text ? strndup(text, size) : NULL;

@@ -3,6 +3,8 @@
 #define CM_SERVE_ROUTES_H
 
 #include "serve/access.h"
+#include "serve/page.h"
+#include "serve/plays.h"
 #include "serve/server.h"
 #include "serve/site.h"
 
@@ -11,18 +13,21 @@ extern "C" {
 #endif
 
 typedef struct cm_routes {
-    cm_site *site; /* borrowed */
+    cm_site *site;   /* borrowed, as the next */
+    cm_plays *plays; /* games */
     cm_access access;
-    char policy[1024]; /* header of the page (serve/page.h) */
+    char policy[CM_PAGE_POLICY]; /* header of the page */
 } cm_routes;
 
-/* Fills `policy`; site and access are the caller's to fill. */
-void cm_routes_init(cm_routes *routes);
+/* Fills `policy`; site, plays and access are the caller's to fill. Errors: CM_ERR_MEMORY. */
+cm_status cm_routes_init(cm_routes *routes) CM_MUST_USE;
 
 /* For cm_server_handler: context is a cm_routes. */
 void cm_routes_answer(void *context, const cm_http_request *request, const char *body, cm_answer *out);
 char *cm_routes_event(void *context, uint64_t *version);
 int cm_routes_tick(void *context, int connections);
+/* For cm_server_watch: a game has changed. */
+void cm_routes_wake(void *context);
 
 /* ---- for the functions of the table ---- */
 

@@ -25,7 +25,7 @@ typedef struct cm_answer {
     char *text;           /* the body, of malloc(); the server frees it */
     const char *constant; /* or one that outlives the server; borrowed */
     size_t size;
-    char headers[1024]; /* further lines, each with its CR LF */
+    char headers[2048]; /* further lines, each with its CR LF */
     bool is_stream;     /* events follow, one after the other */
 } cm_answer;
 

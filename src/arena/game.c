@@ -1,15 +1,13 @@
-#include "cli/game.h"
+#include "arena/game.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena/games_sgf.h"
 #include "core/arena.h"
 #include "core/rng.h"
+#include "env/draw.h"
 #include "env/sgf.h"
-
-enum { TABLE_ROWS = 6 };
 
 cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_pool *pool) {
     *game = (cm_game){.env = env, .last_cell = -1};
@@ -100,7 +98,7 @@ cm_status cm_game_play(cm_game *game, int32_t action) {
     memcpy(game->scratch, game->state, game->env->spec.state_size);
     CM_TRY(cm_env_step(game->env, game->state, action, &outcome));
     game->moves[game->count++] = (cm_game_move){action, player};
-    game->last_cell = cm_view_new_cell(game->env, game->scratch, game->state);
+    game->last_cell = cm_env_moment_of(game->env, game->scratch, action, game->state).cell;
     game->total += player == 0 ? outcome.reward : -outcome.reward;
     game->truncated = outcome.truncated && !outcome.terminated;
     return CM_OK;
@@ -131,30 +129,4 @@ cm_status cm_game_think(cm_game *game, cm_analysis *out) {
 int32_t cm_game_random_action(const cm_game *game) {
     cm_rng random = cm_rng_init(cm_key_make(game->seed, CM_RNG_EVALUATE, 0), (uint64_t)game->count);
     return cm_env_random_action(game->env, game->state, &random);
-}
-
-/* ---- drawing ---- */
-
-void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
-                       const cm_analysis *analysis, cm_text *note) {
-    char name[16], q[16], line[160];
-    cm_text board = {0};
-    cm_env_action_name(game->env, action, name, sizeof name);
-    if (!analysis) {
-        cm_text_add(note, "%s %s, at random\n", who, name);
-        return;
-    }
-    cm_view_value((double)analysis->q[action], q);
-    snprintf(line, sizeof line, "%s %s, expects %s", who, name, q);
-    cm_text_wrap(note, view->columns, line);
-    cm_view_board(view, game->env, game->state, -1, -1, &board);
-    cm_view_moves(view, game->env, analysis, cm_view_table_columns(view, &board), TABLE_ROWS, note);
-}
-
-void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out) {
-    const int width = cm_text_width(note);
-    cm_text board = {0};
-    if (width > game->note_width) game->note_width = width;
-    cm_view_board(view, game->env, game->state, game->last_cell, best, &board);
-    cm_view_together(view, &board, note, game->note_width, out);
 }

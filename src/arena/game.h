@@ -1,9 +1,14 @@
-/* A game that is being played at the command line: its position, its moves, their players, and how it is drawn. */
-#ifndef CM_CLI_GAME_H
-#define CM_CLI_GAME_H
+/* A game that is being played by hand: its position, its moves and their players. */
+#ifndef CM_ARENA_GAME_H
+#define CM_ARENA_GAME_H
 
-#include "cli/view.h"
+#include "arena/analyse.h"
+#include "arena/time_limit.h"
 #include "core/file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What decides the moves of a player. */
 typedef enum cm_mover { CM_MOVER_AGENT, CM_MOVER_HUMAN, CM_MOVER_RANDOM } cm_mover;
@@ -60,12 +65,7 @@ cm_status cm_game_think(cm_game *game, cm_analysis *out) CM_MUST_USE;
 /* A legal action of the position, uniformly at random; the same at every call. */
 int32_t cm_game_random_action(const cm_game *game);
 
-/* Adds the position, with `note` next to it, or below it once that was too wide to stand next to it. A star marks the
- * empty cell `best`; -1: none. */
-void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
-
-/* Adds to a note for cm_game_draw: "WHO b2, expects +0.31" (the Q of the action) and the table of the moves that the
- * agent has considered; without an analysis (NULL): "WHO b2, at random". */
-void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
-                       const cm_analysis *analysis, cm_text *note);
+#ifdef __cplusplus
+}
+#endif
 #endif
