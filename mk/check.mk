@@ -204,7 +204,11 @@ sweep-cartpole: $(BUILD)/cumind ## environment steps until CartPole is solved fr
 
 check-serve: $(BUILD)/cumind ## uses the page of cumind serve as a person does, in Chromium (PYTHON has selenium, axe-selenium-python; Debian: chromium-driver)
 	@$(PYTHON) scripts/check_serve $(BUILD)/cumind $(PICTURES)
-.PHONY: check-serve
+#: RUNS=checkpoints     folder of runs that `make check-serve-load` serves
+RUNS ?= checkpoints
+check-serve-load: $(BUILD)/cumind ## 200 connections, readers that do not read and random requests at cumind serve: its memory stays flat, and it answers at once
+	@python3 scripts/check_serve_load $(BUILD)/cumind $(RUNS) 10000
+.PHONY: check-serve check-serve-load
 
 #: DECISIONS=20000      of each game that `make check-atari` plays
 ATARI := .venv-atari
