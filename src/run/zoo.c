@@ -39,7 +39,8 @@ cm_status cm_zoo_named(const char *name, const cm_zoo_agent **out) {
 
 /* Where agents may stand, from the folder that the program is in: installed; the sources that it was built in, where
  * programs of the tests stand deeper; a package of Python, next to the one whose lib/ has the program. */
-static const char *const places[] = {"../share/cumind/zoo", "../zoo", "../../zoo", "../../../zoo", "../../cumind_zoo"};
+static const char *const places[] = {"../share/cumind/zoo", "../zoo",          "../../zoo",
+                                     "../../../zoo",        "../../../../zoo", "../../cumind_zoo"};
 
 /* Without "..": users see it. */
 static cm_status tidy(char path[PATH_MAX]) {
