@@ -17,7 +17,7 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 
 # What takes longest begins first, so that no processor waits for it at the end.
 LONGEST := $(addprefix $(BUILD)/tests/,run/test_far trainer/test_unroll backend/cuda/ops/test_cuda_ops cli/test_offline cli/test_models run/test_rehearsal \
-    cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search cases/test_trainer)
+    cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search cases/test_trainer cli/test_python distributed/test_resume run/test_variants serve/test_serve)
 RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(filter $(if $(ONLY),$(ONLY:%=$(BUILD)/tests/%/%) $(ONLY:%=$(BUILD)/tests/%),%),$(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN))))
 test-run: all $(RUN_BIN) ## the same, but installs nothing
 	@$(RUN_TESTS) $(RUN_BIN)
