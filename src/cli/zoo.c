@@ -90,8 +90,7 @@ const cm_command cm_command_zoo = {
     .positional = "[NAME...]",
     .details = "zoo:NAME stands for the run of an agent wherever one may stand: play, eval, ladder, search, inspect, "
                "export, and Agent in Python. The weights are of 8 bits. The score is what cumind eval gives with the "
-               "arguments that --json lists; the interval holds for the agent and for one that cumind reproduce "
-               "trains.",
+               "arguments that --json lists; the interval is what cumind reproduce judges a retrained agent by.",
     .flags = flags,
     .examples = "  cumind play --run zoo:connect4\n"
                 "  cumind zoo --check cartpole\n",
