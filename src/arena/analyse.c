@@ -9,12 +9,14 @@ struct cm_analyser {
     cm_agent *agent;
     const cm_env *env;
     cm_pool *pool;
-    int planners, rows;   /* capacity = planners * rows */
-    cm_planner **planner; /* [planners], owned */
-    cm_time_rate *rates;  /* [planners] */
-    cm_arena arena;       /* of all arrays, owned */
-    char *states;         /* [capacity, state_size] */
-    uint8_t *legal;       /* [capacity, A], like the next ones */
+    int planners, rows;      /* capacity = planners * rows */
+    cm_planner **planner;    /* [planners], owned */
+    const cm_search **trees; /* [planners] of the last run; NULL: not asked for yet */
+    cm_time_rate *rates;     /* [planners] */
+    cm_arena arena;          /* of all arrays, owned */
+    char *states;            /* [capacity, state_size] */
+    char *scratch;           /* [state_size] */
+    uint8_t *legal;          /* [capacity, A], like the next ones */
     float *prior, *q;
     int32_t *visits;
     int32_t *action; /* [capacity], like the next ones */
@@ -30,8 +32,10 @@ struct cm_analyser {
 static void alloc_rows(cm_analyser *a) {
     size_t n = (size_t)(a->planners * a->rows), width = (size_t)a->env->spec.actions;
     a->planner = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->planner);
+    a->trees = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->trees);
     a->rates = cm_arena_alloc(&a->arena, (size_t)a->planners * sizeof *a->rates);
     a->states = cm_arena_alloc(&a->arena, n * a->env->spec.state_size);
+    a->scratch = cm_arena_alloc(&a->arena, a->env->spec.state_size);
     a->legal = cm_arena_alloc(&a->arena, n * width);
     a->prior = cm_arena_alloc(&a->arena, n * width * sizeof(float));
     a->q = cm_arena_alloc(&a->arena, n * width * sizeof(float));
@@ -125,11 +129,13 @@ void cm_analyser_simulations(cm_analyser *a, int simulations) { a->simulations =
 
 void cm_analyser_limit(cm_analyser *a, double seconds) { a->seconds = seconds; }
 
-/* The positions are divided evenly, so that no planner waits while another has all of them. */
+/* Positions of a planner: they are divided evenly, so that none waits while another has all of them. */
+static int share_of(const cm_analyser *a) { return (a->count + a->planners - 1) / a->planners; }
+
 static cm_status run_task(void *context, int task, int worker) {
     (void)worker;
     cm_analyser *a = context;
-    int share = (a->count + a->planners - 1) / a->planners, first = task * share;
+    int share = share_of(a), first = task * share;
     int count = a->count - first < share ? a->count - first : share;
     return count > 0 ? search(a, task, first, count) : CM_OK;
 }
@@ -141,6 +147,7 @@ cm_status cm_analyser_run(cm_analyser *a, int count) {
     }
     a->count = count;
     for (int i = 0; i < count; i++) clear(a, i);
+    for (int i = 0; i < a->planners; i++) a->trees[i] = NULL;
     return cm_pool_run(a->pool, a->planners, run_task, a);
 }
 
@@ -163,4 +170,19 @@ cm_analysis cm_analyser_get(const cm_analyser *a, int i) {
         .value = a->value[i],
         .action = a->action[i],
     };
+}
+
+cm_status cm_analyser_line(cm_analyser *a, int i, int32_t action, int most, cm_variation_move *move, int *count) {
+    const int task = i / share_of(a), row = i % share_of(a);
+    const int32_t visits = a->visits[(size_t)i * (size_t)a->env->spec.actions + (size_t)action];
+    *count = 0;
+    if (visits == 0) return CM_OK;
+    if (cm_agent_get_config(a->agent)->draws > 0) {
+        move[(*count)++] = (cm_variation_move){action, visits};
+        return CM_OK;
+    }
+    if (!a->trees[task]) CM_TRY(cm_planner_trees(a->planner[task], &a->trees[task]));
+    memcpy(a->scratch, cm_analyser_state(a, i), a->env->spec.state_size);
+    *count = cm_variation(a->trees[task], row, a->env, a->scratch, action, most, move);
+    return CM_OK;
 }

@@ -7,6 +7,7 @@
 #define CM_ARENA_ANALYSE_H
 
 #include "agent/agent.h"
+#include "agent/variation.h"
 #include "arena/time_limit.h"
 #include "env/env.h"
 
@@ -65,6 +66,12 @@ cm_status cm_analyser_run(cm_analyser *analyser, int count) CM_MUST_USE;
 
 /* The answer for position i of the last run. */
 cm_analysis cm_analyser_get(const cm_analyser *analyser, int i);
+
+/* The line of play that the last run thinks best for position i after `action` (agent/variation.h): move[most], most >=
+ * 1, and *count moves, 0 where the action has no visits. Where actions are drawn it is the action alone. Errors: those
+ * of cm_planner_trees. */
+cm_status cm_analyser_line(cm_analyser *analyser, int i, int32_t action, int most, cm_variation_move *move,
+                           int *count) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,20 @@ static void end_watch(watcher *w) {
 /* A chance to win, 0..1, of a value -1..1. */
 static double winrate_of(float value) { return 0.5 * ((double)value + 1.0); }
 
-static void print_move(const cm_gtp *gtp, const cm_analysis *analysis, int32_t action, int order, bool is_kata) {
+/* The variation that begins with the move. */
+static cm_status print_line(const cm_gtp *gtp, int32_t action) {
+    static cm_variation_move line[CM_VARIATION_MOST];
+    char name[CM_GTP_VERTEX];
+    int count;
+    CM_TRY(cm_analyser_line(gtp->analyser, 0, action, CM_VARIATION_MOST, line, &count));
+    for (int i = 0; i < count; i++) {
+        cm_gtp_vertex(gtp->env, line[i].action, name);
+        printf(" %s", name);
+    }
+    return CM_OK;
+}
+
+static cm_status print_move(const cm_gtp *gtp, const cm_analysis *analysis, int32_t action, int order, bool is_kata) {
     char name[CM_GTP_VERTEX];
     const double winrate = winrate_of(analysis->q[action]), prior = (double)analysis->prior[action];
     cm_gtp_vertex(gtp->env, action, name);
@@ -54,19 +67,21 @@ static void print_move(const cm_gtp *gtp, const cm_analysis *analysis, int32_t a
     } else {
         printf("winrate %.0f prior %.0f lcb %.0f", 1e4 * winrate, 1e4 * prior, 1e4 * winrate);
     }
-    printf(" order %d pv %s", order, name);
+    printf(" order %d pv", order);
+    return print_line(gtp, action);
 }
 
 /* The moves that were searched, best first. */
-static void print_analysis(const cm_gtp *gtp, bool is_kata) {
+static cm_status print_analysis(const cm_gtp *gtp, bool is_kata) {
     static int32_t order[CM_ENV_MAX_SEARCHED];
     const cm_analysis analysis = cm_analyser_get(gtp->analyser, 0);
     const int count = cm_view_order(gtp->env, &analysis, order);
     int shown = 0;
     for (int i = 0; i < count; i++)
-        if (analysis.visits[order[i]] > 0) print_move(gtp, &analysis, order[i], shown++, is_kata);
+        if (analysis.visits[order[i]] > 0) CM_TRY(print_move(gtp, &analysis, order[i], shown++, is_kata));
     printf("\n");
     fflush(stdout);
+    return CM_OK;
 }
 
 static bool is_whole(const cm_gtp *gtp) {
@@ -94,8 +109,7 @@ static cm_status read_arguments(const cm_gtp *gtp, int *player, double *interval
 static cm_status search_for(cm_gtp *gtp, double seconds, bool is_kata) {
     cm_analyser_limit(gtp->analyser, seconds);
     CM_TRY(cm_analyser_run(gtp->analyser, 1));
-    print_analysis(gtp, is_kata);
-    return CM_OK;
+    return print_analysis(gtp, is_kata);
 }
 
 /* Searches that take longer and longer, as each begins with the root again. */

@@ -257,6 +257,101 @@ START_TEST(more_positions_than_the_capacity_are_refused) {
 }
 END_TEST
 
+START_TEST(lines_are_legal_have_falling_visits_and_begin_with_the_move) {
+    const char *const settings[] = {
+        games[_i][0],     games[_i][1],           "threads=2", "evaluation_simulations=200", "hidden_dim=16",
+        "head_hidden=16", "zero_init_heads=false"};
+    enum { LINES = 20, MOST = 12 };
+    scene s;
+    int longest = 0;
+    open_scene(&s, settings, 7, LINES);
+    const cm_env *env = &s.session->env;
+    char *state = malloc(env->spec.state_size);
+    analyse(&s, 0, LINES);
+    for (int i = 0; i < LINES; i++) {
+        const cm_analysis x = cm_analyser_get(s.analyser, i);
+        for (int a = 0; a < env->spec.actions; a++) {
+            cm_variation_move line[MOST];
+            cm_env_outcome outcome;
+            int count;
+            ck_assert_int_eq(cm_analyser_line(s.analyser, i, a, MOST, line, &count), CM_OK);
+            ck_assert_int_eq(count > 0, x.visits[a] > 0);
+            set_position(&s, state, i);
+            for (int k = 0; k < count; k++) {
+                ck_assert_int_eq(line[k].visits, k ? line[k].visits : x.visits[a]);
+                ck_assert(line[k].visits >= 1 && (k == 0 || line[k].visits < line[k - 1].visits));
+                ck_assert_int_eq(cm_env_step(env, state, line[k].action, &outcome), CM_OK);
+            }
+            if (count > 0) ck_assert_int_eq(line[0].action, a);
+            if (count > longest) longest = count;
+        }
+    }
+    ck_assert_int_ge(longest, 2);
+    free(state);
+    close_scene(&s);
+}
+END_TEST
+
+/* Of the children of `slot` that are legal, found by the parents of all nodes: the most visits, 0: there is none. */
+static int most_visits_below(const cm_search *trees, int slot, const uint8_t *legal) {
+    int most = 0;
+    for (int k = 1; k <= 200; k++) {
+        const cm_node_info node = cm_search_node(trees, 0, k);
+        if (node.parent == slot && legal[node.action_from_parent] && node.visits > most) most = node.visits;
+    }
+    return most;
+}
+
+/* Ties may be broken either way, so a line is followed by its own actions. */
+static int child_by(const cm_search *trees, int slot, int action) {
+    for (int k = 1; k <= 200; k++) {
+        const cm_node_info node = cm_search_node(trees, 0, k);
+        if (node.parent == slot && node.action_from_parent == action) return k;
+    }
+    return -1;
+}
+
+START_TEST(lines_follow_the_most_visits_of_the_tree) {
+    const char *const settings[] = {
+        games[_i][0],     games[_i][1],           "threads=1", "evaluation_simulations=200", "hidden_dim=16",
+        "head_hidden=16", "zero_init_heads=false"};
+    scene s;
+    cm_planner *planner;
+    const cm_search *trees;
+    cm_env_outcome outcome;
+    uint8_t legal[CM_ENV_MAX_ACTIONS];
+    open_scene(&s, settings, 7, 1);
+    analyse(&s, 0, 1);
+    const cm_env *env = &s.session->env;
+    char *state = malloc(env->spec.state_size);
+    ck_assert_int_eq(cm_agent_planner(s.agent, 1, false, &planner), CM_OK);
+    cm_planner_place(planner, 0, env, cm_analyser_state(s.analyser, 0));
+    cm_env_legal(env, cm_analyser_state(s.analyser, 0), legal);
+    const cm_roots roots = {.count = 1, .legal = env->def->legal ? legal : NULL};
+    ck_assert_int_eq(cm_planner_run(planner, &roots, &(cm_search_result){0}), CM_OK);
+    ck_assert_int_eq(cm_planner_trees(planner, &trees), CM_OK);
+    for (int a = 0; a < env->spec.actions; a++) {
+        cm_variation_move line[CM_VARIATION_MOST];
+        int count, slot = 0;
+        ck_assert_int_eq(cm_analyser_line(s.analyser, 0, a, CM_VARIATION_MOST, line, &count), CM_OK);
+        set_position(&s, state, 0);
+        for (int k = 0; k < count; k++) {
+            cm_env_legal(env, state, legal);
+            ck_assert_int_eq(line[k].visits, k ? most_visits_below(trees, slot, legal) : line[k].visits);
+            ck_assert_int_eq(cm_env_step(env, state, line[k].action, &outcome), CM_OK);
+            slot = child_by(trees, slot, line[k].action);
+            ck_assert_int_ge(slot, 1);
+            ck_assert_int_eq(line[k].visits, cm_search_node(trees, 0, slot).visits);
+        }
+        cm_env_legal(env, state, legal);
+        if (count > 0) ck_assert_int_eq(most_visits_below(trees, slot, legal), 0);
+    }
+    free(state);
+    cm_planner_destroy(planner);
+    close_scene(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("agent/analyse");
     TCase *tests = tcase_create("analyse");
@@ -267,6 +362,8 @@ int main(void) {
     tcase_add_loop_test(tests, fewer_positions_than_the_capacity_give_the_same_answers, 0, count);
     tcase_add_loop_test(tests, visits_prior_and_q_keep_to_the_legal_actions_and_add_up, 0, count);
     tcase_add_loop_test(tests, action_and_value_are_those_of_greedy_play, 0, count);
+    tcase_add_loop_test(tests, lines_are_legal_have_falling_visits_and_begin_with_the_move, 0, count);
+    tcase_add_loop_test(tests, lines_follow_the_most_visits_of_the_tree, 0, count);
     tcase_add_loop_test(tests, finished_game_has_zeros_and_no_action, 0, count);
     tcase_add_test(tests, long_searches_have_fewer_rows);
     tcase_add_loop_test(tests, limit_of_time_ends_a_search_and_a_long_one_changes_nothing, 0, count);

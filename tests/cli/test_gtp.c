@@ -1,4 +1,7 @@
 /* cumind gtp: what controllers of the Go Text Protocol ask, and what they get. */
+#include <math.h>
+
+#include "core/json.h"
 #include "runs.h"
 
 #define TINY                                                                                                           \
@@ -350,6 +353,44 @@ START_TEST(analysis_lasts_until_the_next_line) {
 }
 END_TEST
 
+/* Plays the variation in front of the rest of a game in which each move is that of the other colour; returns how many.
+ */
+static int play_line(const char *line, const char *before) {
+    char input[4096], vertex[8];
+    int length = 0, used = snprintf(input, sizeof input, "%s", before);
+    for (int skip; sscanf(line, " %7s%n", vertex, &skip) == 1 && strcmp(vertex, "info") != 0; line += skip)
+        used += snprintf(input + used, sizeof input - (size_t)used, "play %c %s\n", "wb"[length++ % 2], vertex);
+    talk("go5", input);
+    for (int i = 0; i <= length; i++) ck_assert_msg(answer(i)[0] == '=', "%s: %s", input, answer(i));
+    return length;
+}
+
+/* With 400 simulations some variation has more than one move, and one that few simulations went through is short. */
+START_TEST(variations_are_as_deep_as_the_tree_and_legal) {
+    static const char *const commands[] = {"lz-analyze", "kata-analyze"};
+    int longest = 0;
+    for (int k = 0; k < 2; k++) {
+        char input[64];
+        snprintf(input, sizeof input, "play b c3\n%s w 500\n", commands[k]);
+        cm_program_run_with(cm_test_folder, "gtp --run go5 --threads 1 --simulations 400", input, &result);
+        static char text[sizeof result.out];
+        strcpy(text, answer(1));
+        for (const char *at = text; (at = strstr(at, "info move ")); at++) {
+            char first[8], second[8];
+            int visits;
+            ck_assert_int_eq(sscanf(at, "info move %7s visits %d", first, &visits), 2);
+            const char *line = strstr(at, " pv ") + 4;
+            ck_assert_int_eq(sscanf(line, "%7s", second), 1);
+            ck_assert_str_eq(first, second);
+            const int length = play_line(line, "play b c3\n");
+            ck_assert(length >= 1 && length <= visits);
+            if (length > longest) longest = length;
+        }
+    }
+    ck_assert_int_ge(longest, 3);
+}
+END_TEST
+
 /* Lines of queries with apostrophes as quotation marks, each with the size of the board and rules where it has "%". */
 static void ask(const char *const *queries, int count) {
     static char input[8192];
@@ -388,11 +429,14 @@ START_TEST(queries_of_katago_are_answered) {
         "\"id\": \"a\", \"isDuringSearch\": false, \"turnNumber\": 0, \"moveInfos\": [{\"move\": \"",
         "\"turnNumber\": 1", "\"turnNumber\": 2", "\"rootInfo\": {\"currentPlayer\": \"W\", \"visits\": 2, ",
         "\"id\": \"j\""};
-    static const char *const mistakes[] = {
-        "{\"error\": \"id: must be a text",    "\"id\": \"c\"}",
-        "C3 is occupied\", \"id\": \"d\"}",    "analyzeTurns: 1 is more than the number of moves, 0",
-        "\\\"dance\\\" is not known",          "rules: the run plays by",
-        "the network of the run is for 5 x 5", "\"action\": \"query_version\", \"version\": \""};
+    static const char *const mistakes[] = {"{\"error\": \"id: must be a text",
+                                           "\"field\": \"moves\", \"id\": \"c\"}",
+                                           "C3 is occupied\", \"field\": \"moves\", \"id\": \"d\"}",
+                                           "analyzeTurns: 1 is more than the number of moves, 0",
+                                           "\\\"dance\\\" is not known",
+                                           "rules: the run plays by",
+                                           "the network of the run is for 5 x 5",
+                                           "\"action\": \"query_version\", \"version\": \""};
     ask(queries, (int)(sizeof queries / sizeof *queries));
     const char *at = result.out;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -403,6 +447,113 @@ START_TEST(queries_of_katago_are_answered) {
         ck_assert_msg(strstr(result.out, mistakes[i]) != NULL, "%s is missing: %s", mistakes[i], result.out);
     expect_exit("search --run hex4 --stdin", 2, "--stdin is for runs of go, not of hex4");
     expect_exit("search --run go5 --stdin --json", 2, "--json does not belong to --stdin");
+}
+END_TEST
+
+/* The JSON line of an answer in which the text stands. */
+static const char *line_with(const char *text) {
+    static char line[65536];
+    const char *at = strstr(result.out, text);
+    ck_assert_msg(at != NULL, "%s is missing: %s", text, result.out);
+    while (at > result.out && at[-1] != '\n') at--;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    return line;
+}
+
+static cm_json_doc *parse(const char *line) {
+    cm_json_doc *doc = NULL;
+    ck_assert_msg(cm_json_parse(line, strlen(line), "answer", &doc) == CM_OK, "%s", cm_error_message());
+    return doc;
+}
+
+START_TEST(queries_ask_for_variations_policy_and_a_view) {
+    static const char *const queries[] = {
+        "{'id': 'a', % 'moves': [['B', 'C3']], 'includePolicy': true, 'includePVVisits': true}",
+        "{'id': 'b', % 'moves': [['B', 'C3']], 'analysisPVLen': 1}",
+        "{'id': 'c', % 'moves': [['B', 'C3']], 'overrideSettings': {'reportAnalysisWinratesAs': 'WHITE'}}"};
+    double policy[26], values[3], sum = 0.0;
+    ask(queries, 3);
+    cm_json_doc *doc = parse(line_with("\"id\": \"a\""));
+    const cm_json *root = cm_json_root(doc), *best = cm_json_first(cm_json_get(root, "moveInfos"));
+    ck_assert_int_eq(cm_json_doubles(cm_json_get(root, "policy"), "policy", 26, policy), CM_OK);
+    ck_assert_double_eq(policy[12], -1.0);
+    for (int i = 0; i < 26; i++) sum += i == 12 ? 0.0 : policy[i];
+    ck_assert_double_eq_tol(sum, 1.0, 1e-5);
+    for (const cm_json *move = best; move; move = cm_json_next(move)) {
+        const cm_json *pv = cm_json_get(move, "pv"), *visits = cm_json_get(move, "pvVisits");
+        ck_assert_int_eq(cm_json_size(pv), cm_json_size(visits));
+        ck_assert_str_eq(cm_json_string(cm_json_first(pv)), cm_json_string(cm_json_get(move, "move")));
+        ck_assert_double_eq(cm_json_number(cm_json_first(visits), -1), cm_json_number(cm_json_get(move, "visits"), -2));
+    }
+    cm_json_free(doc);
+    for (int k = 0; k < 3; k++) {
+        const char *const ids[] = {"\"id\": \"a\"", "\"id\": \"b\"", "\"id\": \"c\""};
+        doc = parse(line_with(ids[k]));
+        const cm_json *info = cm_json_get(cm_json_root(doc), "rootInfo");
+        values[k] = cm_json_number(cm_json_get(info, "winrate"), NAN);
+        const cm_json *move = cm_json_first(cm_json_get(cm_json_root(doc), "moveInfos"));
+        for (; k == 1 && move; move = cm_json_next(move)) ck_assert_int_eq(cm_json_size(cm_json_get(move, "pv")), 1);
+        cm_json_free(doc);
+    }
+    ck_assert_double_eq(values[0], values[1]);
+    ck_assert_double_eq_tol(values[0] + values[2], 1.0, 1e-6);
+}
+END_TEST
+
+START_TEST(what_a_query_asks_in_vain_is_told_in_a_warning) {
+    static const char *const queries[] = {
+        "{'id': 'a', 'rules': 'tromp-taylor', 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
+        "{'id': 'b', % 'moves': [], 'includeOwnership': true, 'includeMovesOwnership': false}",
+        "{'id': 'c', % 'moves': [], 'colour': 'red', 'maxVisits': 100000}",
+        "{'id': 'd', % 'moves': [], 'overrideSettings': {'maxTime': 3}}",
+        "{'id': 'e', 'rules': {'ko': 'POSITIONAL', 'suicide': false}, 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
+        "{'id': 'f', 'rules': {'ko': 'SIMPLE', 'scoring': 'AREA'}, 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
+        "{'id': 'g', 'rules': {'scoring': 'TERRITORY'}, 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
+        "{'id': 'h', % 'moves': [], 'priority': 'high'}",
+        "{'id': 'i', % 'moves': [], 'analyzeTurns': [0], 'priorities': [1, 2]}",
+        "{'id': 'j', % 'moves': [['B', 'A1']], 'analyzeTurns': [0, 9]}"};
+    static const char *const told[][3] = {
+        {"a", "warning", "rules"},     {"b", "warning", "includeOwnership"}, {"c", "warning", "colour"},
+        {"c", "warning", "maxVisits"}, {"d", "warning", "overrideSettings"}, {"f", "warning", "rules"},
+        {"g", "error", "rules"},       {"h", "error", "priority"},           {"i", "error", "priorities"},
+        {"j", "error", "analyzeTurns"}};
+    char part[128];
+    int lines = 0;
+    ask(queries, (int)(sizeof queries / sizeof *queries));
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        snprintf(part, sizeof part, "\"field\": \"%s\", \"id\": \"%s\"}", told[i][2], told[i][0]);
+        const char *line = line_with(part);
+        snprintf(part, sizeof part, "{\"%s\": \"", told[i][1]);
+        ck_assert_msg(strncmp(line, part, strlen(part)) == 0, "%s", line);
+    }
+    for (const char *at = result.out; (at = strchr(at, '\n')); at++) lines++;
+    ck_assert_int_eq(lines, 10 + 6); /* as many faults, and answers to a .. f */
+}
+END_TEST
+
+START_TEST(urgent_queries_come_first_and_terminated_ones_not_at_all) {
+    static const char *const queries[] = {
+        "{'id': 'a', % 'moves': []}",
+        "{'id': 'b', % 'moves': [['B', 'A1'], ['W', 'B1']], 'analyzeTurns': [0, 1, 2], 'priorities': [7, 3, 5]}",
+        "{'id': 'c', % 'moves': [], 'komi': 3}",
+        "{'id': 'x', 'action': 'terminate', 'terminateId': 'b', 'turnNumbers': [1]}",
+        "{'id': 'y', 'action': 'terminate', 'terminateId': 'c'}",
+        "{'id': 'z', 'action': 'terminate'}"};
+    static const char *const wanted[] = {
+        "{\"id\": \"x\", \"action\": \"terminate\", \"terminateId\": \"b\", \"turnNumbers\": [1]}",
+        "{\"id\": \"b\", \"isDuringSearch\": false, \"noResults\": true, \"turnNumber\": 1}",
+        "\"terminateId\": \"c\"}",
+        "{\"id\": \"c\", \"isDuringSearch\": false, \"noResults\": true, \"turnNumber\": 0}",
+        "\"field\": \"terminateId\", \"id\": \"z\"}",
+        "\"id\": \"b\", \"isDuringSearch\": false, \"turnNumber\": 0",
+        "\"id\": \"b\", \"isDuringSearch\": false, \"turnNumber\": 2",
+        "\"id\": \"a\", \"isDuringSearch\": false, \"turnNumber\": 0"};
+    ask(queries, 6);
+    const char *at = result.out;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        at = strstr(at, wanted[i]);
+        ck_assert_msg(at != NULL, "%s is missing or behind its place: %s", wanted[i], result.out);
+    }
 }
 END_TEST
 
@@ -437,7 +588,11 @@ int main(void) {
     tcase_add_test(tests, games_are_saved_as_sgf);
     tcase_add_test(tests, dead_stones_are_captured_in_the_cleanup);
     tcase_add_test(tests, analysis_lasts_until_the_next_line);
+    tcase_add_test(tests, variations_are_as_deep_as_the_tree_and_legal);
     tcase_add_test(tests, queries_of_katago_are_answered);
+    tcase_add_test(tests, queries_ask_for_variations_policy_and_a_view);
+    tcase_add_test(tests, what_a_query_asks_in_vain_is_told_in_a_warning);
+    tcase_add_test(tests, urgent_queries_come_first_and_terminated_ones_not_at_all);
     tcase_add_test(tests, games_without_a_board_of_moves_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
