@@ -44,7 +44,7 @@ static cm_status open_games(table *g, const cm_network_use *use, const cm_env *e
     of_rows.rows = g->out->rows;
     CM_TRY(cm_vector_env_create(env, g->out->rows, seed, 0, &g->vector));
     CM_TRY(cm_rollout_create(&of_rows, 0, &g->policy));
-    CM_TRY(cm_alloc(&g->rows.legal, rows * (size_t)g->actions, 1, "games of a policy"));
+    if (env->def->legal) CM_TRY(cm_alloc(&g->rows.legal, rows * (size_t)g->actions, 1, "games of a policy"));
     CM_TRY(cm_alloc(&g->rows.reward, rows, sizeof *g->rows.reward, "games of a policy"));
     CM_TRY(cm_alloc(&g->rows.to_play, rows, sizeof *g->rows.to_play, "games of a policy"));
     CM_TRY(cm_alloc(&g->rows.terminated, rows, 1, "games of a policy"));
@@ -72,39 +72,45 @@ void cm_policy_games_free(cm_policy_games *games) {
 /* ---- moves ---- */
 
 static int32_t random_legal(table *g, const uint8_t *legal) {
-    int32_t chosen = 0;
-    int seen = 0;
-    for (int a = 0; a < g->actions; a++)
-        if (legal[a] && cm_rng_below(&g->rng, (uint32_t)++seen) == 0) chosen = a;
-    return chosen;
+    return legal ? cm_rng_pick(&g->rng, legal, g->actions) : (int32_t)cm_rng_below(&g->rng, (uint32_t)g->actions);
 }
 
-/* By the softmax of its logits over the legal actions. */
-static int32_t sample(table *g, const float *logits, const uint8_t *legal) {
+/* One of n entries by the softmax of their logits, of the legal ones where there is a mask. */
+static int32_t sample_entry(table *g, const float *logits, const uint8_t *legal, int n) {
     double most = -INFINITY, sum = 0.0;
     int32_t last = 0;
-    for (int a = 0; a < g->actions; a++)
-        if (legal[a]) most = fmax(most, (double)logits[a]);
-    for (int a = 0; a < g->actions; a++)
-        if (legal[a]) sum += exp((double)logits[a] - most);
+    for (int a = 0; a < n; a++)
+        if (!legal || legal[a]) most = fmax(most, (double)logits[a]);
+    for (int a = 0; a < n; a++)
+        if (!legal || legal[a]) sum += exp((double)logits[a] - most);
     double left = (double)cm_rng_uniform(&g->rng) * sum;
-    for (int a = 0; a < g->actions && left >= 0.0; a++) {
-        if (!legal[a]) continue;
+    for (int a = 0; a < n && left >= 0.0; a++) {
+        if (legal && !legal[a]) continue;
         left -= exp((double)logits[a] - most);
         last = a;
     }
     return last;
 }
 
-/* A policy per number, or of bins of an angle, has no logits of actions: all moves are random then. */
+/* By the policy, each number by its own; an angle is in the middle of its bin. Policies per number have no mask
+ * (agent/sampled.h). */
+static int32_t sample(table *g, const float *logits, const uint8_t *legal) {
+    const cm_policy_form form = cm_network_policy(g->network);
+    int32_t action = 0;
+    for (int d = 0; d < form.numbers; d++) {
+        const int32_t entry = sample_entry(g, logits + (size_t)d * (size_t)form.values, legal, form.values);
+        action = action * cm_policy_values(form, d) + entry * (cm_policy_is_angle(form, d) ? form.steps : 1);
+    }
+    return action;
+}
+
 static void choose_moves(table *g) {
     const float *logits = cm_rollout_policy(g->policy, 0);
-    const cm_policy_form form = cm_network_policy(g->network);
-    const bool is_joint = form.numbers == 1 && form.values == g->actions;
+    const size_t entries = (size_t)cm_policy_size(cm_network_policy(g->network));
     for (int i = 0; i < g->out->rows; i++) {
-        const uint8_t *legal = g->rows.legal + (size_t)i * (size_t)g->actions;
-        const bool is_random = !is_joint || (double)cm_rng_uniform(&g->rng) < random_moves;
-        g->action[i] = is_random ? random_legal(g, legal) : sample(g, logits + (size_t)i * (size_t)g->actions, legal);
+        const uint8_t *legal = g->rows.legal ? g->rows.legal + (size_t)i * (size_t)g->actions : NULL;
+        const bool is_random = (double)cm_rng_uniform(&g->rng) < random_moves;
+        g->action[i] = is_random ? random_legal(g, legal) : sample(g, logits + (size_t)i * entries, legal);
     }
 }
 
