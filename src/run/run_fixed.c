@@ -19,9 +19,17 @@ static bool is_among(const char *key, const char *const *keys) {
 
 cm_run_carry cm_run_carry_of(const char *section, const char *key) {
     static const char *const any_task[] = {"num_envs", NULL};
-    static const char *const any_array[] = {
-        "value_support_min", "value_support_max", "reward_support_min",   "reward_support_max", "value_transform",
-        "initializer",       "zero_init_heads",   "value_prefix_horizon", "angle_spread",       NULL};
+    static const char *const any_array[] = {"value_support_min",
+                                            "value_support_max",
+                                            "reward_support_min",
+                                            "reward_support_max",
+                                            "value_transform",
+                                            "initializer",
+                                            "zero_init_heads",
+                                            "value_prefix_horizon",
+                                            "angle_spread",
+                                            "quantization",
+                                            NULL};
     static const char *const arrays[] = {"policy", "num_sampled_actions", "consistency_weight", NULL};
     if (strcmp(section, cm_env_option_rows[0].section) == 0)
         return is_among(key, any_task) ? CM_CARRY_WEIGHTS : CM_CARRY_NOTHING;

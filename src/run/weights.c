@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/file.h"
+#include "run/counterpart.h"
 #include "run/directory.h"
 #include "run/quantised.h"
 #include "run/ranks.h"
@@ -58,8 +59,8 @@ static cm_status explain(const reading *r, cm_checkpoint_reader *reader, cm_stat
     return changed != CM_OK ? changed : cm_fail(status, "%s", message);
 }
 
-static cm_status read_arrays(const reading *r, cm_checkpoint_reader *reader, const char *file) {
-    const cm_network *network = r->session->network;
+static cm_status read_arrays(const reading *r, const cm_network *network, cm_checkpoint_reader *reader,
+                             const char *file) {
     if (cm_quantised_is(reader)) return cm_quantised_load(reader, network, r->parameters, r->state, r->ranges);
     cm_array_table table = {0};
     if (!r->parameters) return cm_run_check_shapes(reader, file, network);
@@ -69,6 +70,28 @@ static cm_status read_arrays(const reading *r, cm_checkpoint_reader *reader, con
     return status;
 }
 
+/* Of a run that trained for 8 bits where the network does not, or the other way round. */
+static cm_status read_counterpart(const reading *r, cm_checkpoint_reader *reader, const char *file) {
+    cm_counterpart other;
+    cm_status status = cm_counterpart_open(r->session->network, r->parameters != NULL, &other);
+    const reading of_other = {
+        .parameters = other.parameters, .state = other.state, .ranges = r->ranges ? other.ranges : NULL};
+    if (status == CM_OK) status = read_arrays(&of_other, other.network, reader, file);
+    if (status == CM_OK) cm_counterpart_copy(&other, r->parameters, r->state, r->ranges);
+    cm_counterpart_close(&other);
+    return status;
+}
+
+static cm_status read_either(const reading *r, cm_checkpoint_reader *reader, const char *file) {
+    const cm_network *network = r->session->network;
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
+    const bool is_trained = cm_counterpart_trained_for_8_bits(cm_json_root(doc));
+    cm_json_free(doc);
+    if (is_trained == cm_network_get_config(network)->fake_quantised) return read_arrays(r, network, reader, file);
+    return read_counterpart(r, reader, file);
+}
+
 static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
     reading *r = context;
     CM_TRY(read_facts(reader, &r->facts));
@@ -76,7 +99,7 @@ static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
         r->facts.averaged = r->facts.averaged || strcmp(cm_checkpoint_file(reader, i), CM_FILE_AVERAGE) == 0;
     }
     const char *file = r->facts.averaged && r->prefer_average ? CM_FILE_AVERAGE : CM_FILE_PARAMETERS;
-    cm_status status = read_arrays(r, reader, file);
+    cm_status status = read_either(r, reader, file);
     return status == CM_OK ? CM_OK : explain(r, reader, status);
 }
 

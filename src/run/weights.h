@@ -29,7 +29,8 @@ typedef struct cm_run_facts {
 
 /* Reads a checkpoint's parameters (or its moving average, if it has one and it is preferred) and running statistics
  * into blocks of the table of the session's network. Errors: CM_ERR_INPUT if they are of another network, and says so
- * where that is because the environment was changed; `facts` has then what had been read. */
+ * where that is because the environment was changed; `facts` has then what had been read. A run that trained for 8 bits
+ * (quantization=qat) and one that did not may have each other's weights: ranges that there are not are 0, unknown. */
 cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
 

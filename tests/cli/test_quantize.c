@@ -74,6 +74,40 @@ START_TEST(a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers) {
 }
 END_TEST
 
+/* All that a run plays in these games, which begin alike. */
+static void play_of(const char *folder, char out[512]) {
+    char line[256];
+    snprintf(line, sizeof line, "eval --run %s --episodes 6 --simulations 4 --seed 5 --json", folder);
+    expect_ok(line);
+    const char *returns = strstr(result.out, "\"returns\": ");
+    ck_assert_ptr_nonnull(returns);
+    snprintf(out, 512, "%s", returns);
+}
+
+#define AS_IT_WAS                                                                                                      \
+    " --quiet --threads 1 --set evaluation_interval=0 --set hidden_dim=32 --set batch_size=32 --set env_steps=1024"    \
+    " --set min_memory_steps=256 --set replay_ratio=8 --set learning_rate=1e-12 --set weight_decay=0"                  \
+    " --set final_evaluation_episodes=1"
+
+START_TEST(training_for_8_bits_begins_with_weights_of_floats_and_the_other_way_round) {
+    char wanted[512], found[512];
+    play_of("a", wanted);
+    expect_ok("train cartpole --run tuned --init-from a --set quantization=qat" AS_IT_WAS);
+    play_of("tuned", found);
+    ck_assert_str_eq(found, wanted);
+    expect_ok("quantize --run tuned --to tuned8 --positions 64");
+    ck_assert_ptr_nonnull(strstr(result.out, "ranges of training (quantization=qat)"));
+    expect_ok("quantize --run tuned --to measured8 --positions 64 --set quantization=none");
+    ck_assert_ptr_null(strstr(result.out, "ranges of training"));
+    expect_ok("train cartpole --run floats --init-from tuned" AS_IT_WAS);
+    play_of("floats", found);
+    ck_assert_str_eq(found, wanted);
+    expect_ok("train cartpole --run from_bits --init-from tuned8" AS_IT_WAS);
+    expect_exit("train cartpole --run no --init-from a --set quantization=qat --set hidden_dim=48", 2,
+                "hidden_dim 32 (not 48)");
+}
+END_TEST
+
 /* Bins of an angle are fewer than the actions. */
 START_TEST(a_policy_of_angles_is_quantised) {
     expect_ok("train aim --run angles --quiet --set preset=small --set num_sampled_actions=4 --set hidden_dim=16"
@@ -138,6 +172,7 @@ int main(void) {
     tcase_add_test(tests, a_quantised_run_is_evaluated_and_much_smaller);
     tcase_add_test(tests, a_quantised_run_is_exported_in_8_bits_and_to_onnx_alone);
     tcase_add_test(tests, a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers);
+    tcase_add_test(tests, training_for_8_bits_begins_with_weights_of_floats_and_the_other_way_round);
     tcase_add_test(tests, a_policy_of_angles_is_quantised);
     tcase_add_test(tests, what_is_sensitive_stays_in_floats);
     tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);
