@@ -4,6 +4,8 @@
 
 static const double lag = 0.1, share_of_lag = 0.1; /* seconds, and of all seconds */
 static const double share_planned = 0.85;          /* of the simulations that a rate promises */
+static const double share_of_reserve = 0.5;        /* of a search's time, for pauses */
+static const double share_of_pause = 0.7;          /* of the longest pause that the next search still expects */
 enum { FIRST = 16 };                               /* simulations that measure an unknown rate */
 
 double cm_time_of_search(double seconds) { return fmax(seconds - lag - share_of_lag * seconds, 0.1 * seconds); }
@@ -51,21 +53,32 @@ static cm_status end_search(cm_planner *planner, const cm_roots *roots, const cm
     return cm_planner_run(planner, &one, result);
 }
 
+/* Searches, and once more where the first one has measured the rate in little of the time. */
+static cm_status limited_run(cm_time_rate *known, cm_planner *planner, const cm_search_params *search,
+                             const cm_roots *roots, const cm_search_result *result, const cm_stop *limit) {
+    const double begun = cm_clock_seconds(), allowed = limit->until - begun;
+    const double reserve = cm_stop_pace_look(limit->pace, begun);
+    const bool is_unknown = known->rate <= 0.0;
+    cm_roots planned = *roots;
+    planned.simulations = plan(known, search, allowed - reserve);
+    const cm_status status = measured_run(known, planner, &planned, result);
+    const double now = cm_clock_seconds(), left = limit->until - now - cm_stop_pace_look(limit->pace, now);
+    const bool is_all = planned.simulations == 0 || planned.simulations >= search->num_simulations;
+    if (status != CM_OK || !is_unknown || is_all || left <= 0.5 * allowed) return status;
+    planned.simulations = plan(known, search, left);
+    return measured_run(known, planner, &planned, result);
+}
+
 cm_status cm_time_run(cm_time_rate *known, cm_planner *planner, const cm_search_params *search, const cm_roots *roots,
                       const cm_search_result *result, double seconds, const cm_stop *stop) {
     if (seconds <= 0.0) return cm_planner_run(planner, roots, result);
-    const double allowed = cm_time_of_search(seconds);
-    const cm_stop limit = {.with = stop, .until = cm_clock_seconds() + allowed};
-    const bool is_unknown = known->rate <= 0.0;
-    cm_roots planned = *roots;
-    planned.simulations = plan(known, search, allowed);
+    const double allowed = cm_time_of_search(seconds), begun = cm_clock_seconds();
+    cm_stop_pace pace = {.last = begun, .longest = share_of_pause * known->pause, .most = share_of_reserve * allowed};
+    const cm_stop limit = {.with = stop, .until = begun + allowed, .pace = &pace};
     cm_planner_heed(planner, &limit);
-    cm_status status = measured_run(known, planner, &planned, result);
-    const double left = limit.until - cm_clock_seconds();
-    if (status == CM_OK && is_unknown && planned.simulations > 0 && planned.simulations < search->num_simulations &&
-        left > 0.5 * allowed) {
-        planned.simulations = plan(known, search, left);
-        status = measured_run(known, planner, &planned, result);
-    }
-    return end_search(planner, roots, result, stop, status);
+    cm_status status = limited_run(known, planner, search, roots, result, &limit);
+    status = end_search(planner, roots, result, stop, status);
+    (void)cm_stop_pace_look(&pace, cm_clock_seconds());
+    known->pause = pace.longest;
+    return status;
 }

@@ -11,19 +11,39 @@
 extern "C" {
 #endif
 
+/* When one thread has looked at a stop. How far apart that was tells how late the end may be noticed: by as much as an
+ * operation takes, or the machine gives the processor to others. */
+typedef struct cm_stop_pace {
+    double last;    /* seconds of the clock at the last look, at first: at the start of the work */
+    double longest; /* seconds between two looks; may begin with what earlier work has shown */
+    double most;    /* seconds that are kept in reserve at most */
+} cm_stop_pace;
+
+/* A look at the time `now`. Returns the seconds before the end from which on the stop is asked: twice the longest time
+ * between two looks. */
+static inline double cm_stop_pace_look(cm_stop_pace *pace, double now) {
+    if (now - pace->last > pace->longest) pace->longest = now - pace->last;
+    pace->last = now;
+    return 2.0 * pace->longest < pace->most ? 2.0 * pace->longest : pace->most;
+}
+
 typedef struct cm_stop {
     int asked;    /* 0 at first; only the functions below touch it */
     double since; /* seconds of the clock when it was */
     /* constant while anybody looks */
     const struct cm_stop *with; /* asked when this one is; NULL: by none */
     double until;               /* time of the clock from which on it is asked; 0: never */
+    cm_stop_pace *pace; /* with `until`, of one thread that looks: it is asked earlier by that; NULL: it is not */
 } cm_stop;
 
 /* `stop` NULL: never asked. `with` is looked at for its flag alone. */
 static inline bool cm_stop_asked(const cm_stop *stop) {
     if (!stop) return false;
     if (__atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0) return true;
-    if (stop->until > 0.0 && cm_clock_seconds() >= stop->until) return true;
+    if (stop->until > 0.0) {
+        const double now = cm_clock_seconds();
+        if (now + (stop->pace ? cm_stop_pace_look(stop->pace, now) : 0.0) >= stop->until) return true;
+    }
     return stop->with && __atomic_load_n(&stop->with->asked, __ATOMIC_ACQUIRE) != 0;
 }
 
