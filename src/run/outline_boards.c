@@ -202,31 +202,59 @@ static void draw(cm_outline_boards *b, const void *before, int action, const voi
     b->height = fmax(b->height, b->scene.height);
 }
 
-/* `after` becomes what a legal action makes of `before`. As in a search on true rules no time limit is kept. */
-static cm_outline_kind play(const cm_env *env, const void *before, int action, void *after) {
-    cm_env_common *common = after;
+static bool is_legal(const cm_env *env, const void *state, int action) {
     uint8_t legal[CM_ENV_MAX_ACTIONS];
-    memcpy(after, before, env->spec.state_size);
-    if (common->terminated) return CM_OUTLINE_AFTER;
-    if (env->def->legal) {
-        env->def->legal(&env->params, cm_env_rules_of(before), legal);
-        if (!legal[action]) return CM_OUTLINE_ILLEGAL;
-    }
+    if (!env->def->legal) return true;
+    env->def->legal(&env->params, cm_env_rules_of(state), legal);
+    return legal[action] != 0;
+}
+
+/* What a legal action makes of `state`: all, or where chance follows the first half. As in a search on true rules no
+ * time limit is kept. */
+static cm_outline_kind play(const cm_env *env, void *state, int action) {
+    cm_env_common *common = state;
     const cm_pcg64 random = common->random;
-    common->terminated = cm_env_step_rules(env, cm_env_rules(after), action, &common->random).terminated;
+    if (common->terminated) return CM_OUTLINE_AFTER;
+    if (!is_legal(env, state, action)) return CM_OUTLINE_ILLEGAL;
+    if (env->def->afterstate) {
+        (void)env->def->afterstate(&env->params, cm_env_rules(state), action);
+        return CM_OUTLINE_HALF;
+    }
+    common->terminated = cm_env_step_rules(env, cm_env_rules(state), action, &common->random).terminated;
     if (memcmp(&random, &common->random, sizeof random) != 0) return CM_OUTLINE_CHANCE;
     return common->terminated ? CM_OUTLINE_END : CM_OUTLINE_BOARD;
 }
 
-static bool is_known(int kind) { return kind == CM_OUTLINE_BOARD || kind == CM_OUTLINE_END; }
+/* What an outcome of chance makes of `state`, which stands after a move. */
+static cm_outline_kind bring(const cm_env *env, void *state, int outcome) {
+    cm_env_common *common = state;
+    float weights[CM_ENV_MAX_OUTCOMES];
+    env->def->chance_weights(&env->params, cm_env_rules_of(state), weights);
+    if (outcome >= env->spec.chance_outcomes || !(weights[outcome] > 0.0f)) return CM_OUTLINE_ILLEGAL;
+    common->terminated = env->def->chance(&env->params, cm_env_rules(state), outcome);
+    return common->terminated ? CM_OUTLINE_END : CM_OUTLINE_BOARD;
+}
 
-/* What is known of node i, whose parent's position is. */
+/* What is known of node i, whose parent's position is. A model without nodes of chance has one node for a move and what
+ * chance brings. */
 static cm_outline_kind reach(const cm_outline_boards *b, int i, int action) {
-    const int depth = b->outline->depth[i];
+    const int depth = b->outline->depth[i], parent = b->outline->parent[i];
+    void *state = state_at(b, depth);
+    memcpy(state, state_at(b, depth - 1), b->env->spec.state_size);
     if (b->env->spec.replays) return CM_OUTLINE_NO_COPY;
-    if (cm_outline_node(b->outline, b->outline->parent[i]).is_chance) return CM_OUTLINE_CHANCE;
+    if (b->kind[parent] == CM_OUTLINE_HALF) {
+        const bool is_outcome = cm_outline_node(b->outline, parent).is_chance && action >= 0;
+        return is_outcome ? bring(b->env, state, action) : CM_OUTLINE_CHANCE;
+    }
     if (action < 0) return CM_OUTLINE_DRAWN;
-    return play(b->env, state_at(b, depth - 1), action, state_at(b, depth));
+    return play(b->env, state, action);
+}
+
+/* With what has led there from its parent, unless that was chance. */
+static void draw_node(cm_outline_boards *b, int i, int action) {
+    const int depth = b->outline->depth[i];
+    const bool is_move = b->kind[b->outline->parent[i]] == CM_OUTLINE_BOARD;
+    draw(b, is_move ? state_at(b, depth - 1) : NULL, is_move ? action : -1, state_at(b, depth));
 }
 
 static void add_node(cm_outline_boards *b, int i, int action) {
@@ -237,14 +265,15 @@ static void add_node(cm_outline_boards *b, int i, int action) {
     b->mover[i] = two && !cm_outline_node(b->outline, parent).is_chance ? !b->mover[parent] : b->mover[parent];
     if (needed > b->states.used && !extend(b, &b->states, needed - b->states.used)) return;
     if (b->kind[parent] == CM_OUTLINE_END) b->kind[i] = CM_OUTLINE_AFTER;
-    if (b->kind[parent] == CM_OUTLINE_BOARD) b->kind[i] = (uint8_t)reach(b, i, action);
-    if (!is_known(b->kind[i])) return;
-    b->mover[i] = (uint8_t)cm_env_to_play(b->env, state_at(b, depth));
+    if (b->kind[parent] == CM_OUTLINE_BOARD || b->kind[parent] == CM_OUTLINE_HALF)
+        b->kind[i] = (uint8_t)reach(b, i, action);
+    if (!cm_outline_is_drawn(b->kind[i])) return;
+    if (b->kind[i] != CM_OUTLINE_HALF) b->mover[i] = (uint8_t)cm_env_to_play(b->env, state_at(b, depth));
     if (b->text.used > MOST_POOL || b->ids.used > MOST_IDS) {
         b->kind[i] = CM_OUTLINE_NO_SPACE;
         return;
     }
-    draw(b, state_at(b, depth - 1), action, state_at(b, depth));
+    draw_node(b, i, action);
 }
 
 static void add_root(cm_outline_boards *b, const void *state) {
@@ -376,7 +405,7 @@ void cm_outline_boards_fit(cm_outline_boards *b, size_t bytes) {
     for (int k = 0; k < count && b->status == CM_OK; k++) {
         const int i = b->outline->by_visits[k], parent = b->outline->parent[i], shown = b->shown_count;
         const size_t changes = b->changes.used;
-        if (!is_known(b->kind[i]) || (parent >= 0 && b->change[parent] == SIZE_MAX)) continue;
+        if (!cm_outline_is_drawn(b->kind[i]) || (parent >= 0 && b->change[parent] == SIZE_MAX)) continue;
         b->change[i] = changes;
         write_change(b, i);
         append(b, &b->changes, "", 1);
@@ -403,7 +432,7 @@ void cm_outline_put_string(FILE *out, const char *text) {
 
 cm_outline_kind cm_outline_boards_kind(const cm_outline_boards *b, int i) {
     const bool is_shown = b->change[i] != SIZE_MAX;
-    return is_known(b->kind[i]) && !is_shown ? CM_OUTLINE_NO_SPACE : (cm_outline_kind)b->kind[i];
+    return cm_outline_is_drawn(b->kind[i]) && !is_shown ? CM_OUTLINE_NO_SPACE : (cm_outline_kind)b->kind[i];
 }
 
 int cm_outline_boards_mover(const cm_outline_boards *b, int i) { return b->mover[i]; }

@@ -21,9 +21,10 @@ extern "C" {
 typedef enum cm_outline_kind {
     CM_OUTLINE_BOARD = 'b',    /* the position */
     CM_OUTLINE_END = 'e',      /* the position, in which the game is over */
+    CM_OUTLINE_HALF = 'h',     /* the position between a move and what chance brings */
     CM_OUTLINE_AFTER = 'a',    /* after the end of the game: the model alone goes on */
-    CM_OUTLINE_ILLEGAL = 'i',  /* the rules forbid a move of the path: the model alone plays it */
-    CM_OUTLINE_CHANCE = 'c',   /* chance takes part, and what it does is not known */
+    CM_OUTLINE_ILLEGAL = 'i',  /* the rules forbid a move or an outcome of the path: the model alone plays it */
+    CM_OUTLINE_CHANCE = 'c',   /* chance takes part, and what it has done is not known */
     CM_OUTLINE_DRAWN = 'd',    /* which action a draw stands for is known to the model alone */
     CM_OUTLINE_NO_COPY = 'n',  /* the environment cannot play on from a copy of a state */
     CM_OUTLINE_NO_SPACE = 's', /* known, and left out for the sake of the size */
@@ -32,13 +33,19 @@ typedef enum cm_outline_kind {
 typedef struct cm_outline_boards cm_outline_boards;
 
 /* Plays and draws all of an outline from `state` [state_size], which its root stands for. actions[count]: that lead to
- * the nodes, -1 where that is not known. Environment and outline are borrowed. Errors: CM_ERR_MEMORY. */
+ * the nodes, below a chance node the outcomes of the environment; -1 where that is not known. Environment and outline
+ * are borrowed. Errors: CM_ERR_MEMORY. */
 cm_status cm_outline_boards_create(const cm_env *env, const void *state, const cm_outline *outline,
                                    const int32_t *actions, cm_outline_boards **out) CM_MUST_USE;
 void cm_outline_boards_destroy(cm_outline_boards *boards); /* NULL is allowed */
 
 /* Leaves drawings out, those of nodes with few visits first, so that cm_outline_boards_put writes at most `bytes`. */
 void cm_outline_boards_fit(cm_outline_boards *boards, size_t bytes);
+
+/* Whether a node of that kind has a drawing. */
+static inline bool cm_outline_is_drawn(int kind) {
+    return kind == CM_OUTLINE_BOARD || kind == CM_OUTLINE_END || kind == CM_OUTLINE_HALF;
+}
 
 cm_outline_kind cm_outline_boards_kind(const cm_outline_boards *boards, int i);
 int cm_outline_boards_mover(const cm_outline_boards *boards, int i); /* the player to move at node i, as is thought */

@@ -13,7 +13,7 @@ typedef struct work {
     cm_planner *planner; /* owned, like the next ones */
     cm_outline outline;
     cm_outline_boards *boards;
-    int32_t *action; /* [nodes] that leads to a node; -1: not known */
+    int32_t *action; /* [nodes] that leads to a node, or outcome; -1: not known */
     int32_t *name;   /* [nodes] number of its name */
     char (*names)[24];
     int name_count;
@@ -50,10 +50,16 @@ static int32_t number_of_name(work *w, const char *name) {
     return w->name_count++;
 }
 
+/* Whether the columns of chance nodes are the environment's outcomes, and no codes that the network has learnt. */
+static bool knows_outcomes(const work *w) {
+    const cm_network_config *network = cm_network_get_config(cm_agent_get_config(w->asked->agent)->network);
+    return network->model == CM_NETWORK_CHANCE && !network->encoder;
+}
+
 /* What the search's column of an edge stands for. Where it chooses among draws, those of the root alone are known. */
 static int32_t action_of(const work *w, int i, int column) {
     const int parent = w->outline.parent[i];
-    if (cm_outline_node(&w->outline, parent).is_chance) return -1;
+    if (cm_outline_node(&w->outline, parent).is_chance) return knows_outcomes(w) ? column : -1;
     if (cm_agent_get_config(w->asked->agent)->draws == 0) return column;
     return parent == 0 ? cm_planner_root_action(w->planner, 0, column) : -1;
 }
@@ -61,11 +67,11 @@ static int32_t action_of(const work *w, int i, int column) {
 static void name_node(work *w, int i) {
     const int column = cm_outline_node(&w->outline, i).action_from_parent;
     char name[24];
+    const bool is_chance = cm_outline_node(&w->outline, w->outline.parent[i]).is_chance;
     w->action[i] = action_of(w, i, column);
-    if (w->action[i] >= 0) {
+    if (w->action[i] >= 0 && !is_chance) {
         cm_env_action_name(w->asked->env, w->action[i], name, sizeof name);
     } else {
-        const bool is_chance = cm_outline_node(&w->outline, w->outline.parent[i]).is_chance;
         snprintf(name, sizeof name, "%s %d", is_chance ? "outcome" : "draw", column);
     }
     w->name[i] = number_of_name(w, name);
@@ -156,7 +162,7 @@ static void put_boards(const work *w, FILE *out, cm_outline_text *text) {
     fputs(",\"kind\":\"", out);
     for (int i = 0; i < w->outline.count; i++) {
         const cm_outline_kind kind = cm_outline_boards_kind(w->boards, i);
-        text->drawings += kind == CM_OUTLINE_BOARD || kind == CM_OUTLINE_END;
+        text->drawings += cm_outline_is_drawn(kind);
         fputc((int)kind, out);
     }
     fputs("\",\"boards\":", out);

@@ -33,13 +33,14 @@ function cumindTree(element, tree) {
   const about = {
     e: 'The game is over here.',
     a: 'After the end of the game: only the model goes on, so there is no board.',
-    i: 'The rules forbid a move that leads here: only the model plays it, so there is no board.',
+    i: 'The rules do not allow what leads here: only the model plays it, so there is no board.',
+    h: 'After the move, before what chance brings.',
     c: 'Chance takes part: which position follows is not known.',
     d: 'The model drew this action; which one it is, and so the board, only the model knows.',
     n: 'This environment cannot play on from a copy of a state: only the model knows what follows.',
     s: 'The board is left out, so that the file stays small.',
   };
-  const hasBoard = (i) => tree.kind[i] === 'b' || tree.kind[i] === 'e';
+  const hasBoard = (i) => 'beh'.includes(tree.kind[i]);
   const labelOf = (i) => [
     i ? `${player(parent[i])} ${nameOf(i)}`.trim() : 'The position that was searched', i && best.has(i) ? 'best line' : '',
     `${tree.visits[i]} visits`, i ? percent(share(i)) : '', i ? `Q ${signed(tree.q[i])}` : '', i ? `prior ${percent(tree.prior[i])}` : '',

@@ -30,12 +30,10 @@ typedef struct scene {
     const char *kind, *mover;
 } scene;
 
-static void open_agent(scene *s, const char *game, const char *policy, const char *simulations) {
-    const char *const settings[] = {
-        game, policy, simulations, "threads=1", "hidden_dim=8", "head_hidden=8", "zero_init_heads=false", "discount=1"};
+static void open_with(scene *s, const char *const *settings, int count) {
     cm_configuration configuration;
     memset(s, 0, sizeof *s);
-    ck_assert_msg(cm_configuration_load(NULL, settings, 8, &configuration, &s->config) == CM_OK, "%s",
+    ck_assert_msg(cm_configuration_load(NULL, settings, count, &configuration, &s->config) == CM_OK, "%s",
                   cm_error_message());
     ck_assert_msg(cm_session_open(&configuration, NULL, &s->session) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
@@ -44,6 +42,12 @@ static void open_agent(scene *s, const char *game, const char *policy, const cha
     cm_network_initialise(s->session->network, 5, weights, weights + table->parameters);
     ck_assert_int_eq(cm_agent_set_weights(s->agent, weights, weights + table->parameters), CM_OK);
     free(weights);
+}
+
+static void open_agent(scene *s, const char *game, const char *policy, const char *simulations) {
+    const char *const settings[] = {
+        game, policy, simulations, "threads=1", "hidden_dim=8", "head_hidden=8", "zero_init_heads=false", "discount=1"};
+    open_with(s, settings, 8);
 }
 
 static void close_scene(scene *s) {
@@ -249,36 +253,120 @@ static void expect_node(replay *r, int i) {
     expect_drawing(r, i, &moment);
 }
 
+/* From the root on, whose state it takes over. */
+static replay begin_replay(scene *s, void *state) {
+    const cm_json *boards = get(s, "boards");
+    replay r = {
+        .s = s, .shape = items_of(cm_json_get(boards, "shapes")), .change = items_of(cm_json_get(boards, "scenes"))};
+    r.lists = calloc((size_t)s->count, sizeof *r.lists);
+    r.states = calloc((size_t)s->count, sizeof *r.states);
+    r.states[0] = state;
+    expect_drawing(&r, 0, &CM_ENV_NO_MOMENT);
+    return r;
+}
+
+static void end_replay(replay *r) {
+    for (int i = 0; i < r->s->count; i++) free(r->states[i]);
+    cm_scene_free(&r->drawn);
+    free(r->states);
+    free(r->lists);
+    free(r->shape);
+    free(r->change);
+    close_scene(r->s);
+}
+
 START_TEST(positions_are_those_of_the_rules_and_what_the_rules_do_not_know_says_why) {
     scene s;
     search(&s, games[_i][0], games[_i][1], "evaluation_simulations=250", MOST, 0);
-    const cm_json *boards = get(&s, "boards");
-    replay r = {
-        .s = &s, .shape = items_of(cm_json_get(boards, "shapes")), .change = items_of(cm_json_get(boards, "scenes"))};
-    r.lists = calloc((size_t)s.count, sizeof *r.lists);
-    r.states = calloc((size_t)s.count, sizeof *r.states);
-    r.states[0] = new_state(&s);
-    expect_drawing(&r, 0, &CM_ENV_NO_MOMENT);
+    replay r = begin_replay(&s, new_state(&s));
     for (int i = 1; i < s.count; i++) expect_node(&r, i);
-    for (int i = 0; i < s.count; i++) free(r.states[i]);
-    cm_scene_free(&r.drawn);
-    free(r.states);
-    free(r.lists);
-    free(r.shape);
-    free(r.change);
-    close_scene(&s);
+    end_replay(&r);
 }
 END_TEST
 
-START_TEST(where_chance_takes_part_the_root_alone_has_a_position) {
+/* ---- chance ---- */
+
+/* Opens a search of 2048, whose codes of chance are the environment's outcomes or learnt, or whose model knows none. */
+static replay search_2048(scene *s, const char *policy, const char *codes) {
+    const char *const settings[] = {"env_name=2048", policy,         codes,           "evaluation_simulations=300",
+                                    "threads=1",     "hidden_dim=8", "head_hidden=8", "zero_init_heads=false"};
+    open_with(s, settings, 8);
+    void *state = new_state(s);
+    search_from(s, &s->session->env, state, MOST, 0);
+    return begin_replay(s, state);
+}
+
+/* Node i after a move: the afterstate, or nothing where it is illegal. */
+static void expect_afterstate(replay *r, int i) {
+    const cm_env *env = &r->s->session->env;
+    const int parent = r->s->parent[i], action = cm_env_action_parse(env, name_of(r->s, i));
+    double reward;
+    r->states[i] = malloc(env->spec.state_size);
+    memcpy(r->states[i], r->states[parent], env->spec.state_size);
+    if (cm_env_afterstate(env, r->states[i], action, &reward) != CM_OK) {
+        ck_assert_int_eq(r->s->kind[i], CM_OUTLINE_ILLEGAL);
+        free(r->states[i]);
+        r->states[i] = NULL;
+        return;
+    }
+    ck_assert_int_eq(r->s->kind[i], CM_OUTLINE_HALF);
+    const cm_env_moment moment = cm_env_moment_of(env, r->states[parent], action, r->states[i]);
+    expect_drawing(r, i, &moment);
+}
+
+/* Node i after an outcome. */
+static void expect_outcome(replay *r, int i) {
+    const cm_env *env = &r->s->session->env;
+    cm_env_outcome out;
+    int outcome = -1;
+    ck_assert_int_eq(sscanf(name_of(r->s, i), "outcome %d", &outcome), 1);
+    r->states[i] = malloc(env->spec.state_size);
+    memcpy(r->states[i], r->states[r->s->parent[i]], env->spec.state_size);
+    if (cm_env_chance(env, r->states[i], outcome, &out) != CM_OK) {
+        ck_assert_int_eq(r->s->kind[i], CM_OUTLINE_ILLEGAL);
+        free(r->states[i]);
+        r->states[i] = NULL;
+        return;
+    }
+    ck_assert_int_eq(r->s->kind[i], out.terminated ? CM_OUTLINE_END : CM_OUTLINE_BOARD);
+    expect_drawing(r, i, &CM_ENV_NO_MOMENT);
+}
+
+START_TEST(where_outcomes_are_those_of_the_rules_every_position_is_known) {
     scene s;
-    search(&s, "env_name=2048", "policy=stochastic_muzero", "evaluation_simulations=100", MOST, 0);
-    ck_assert_int_eq(s.kind[0], CM_OUTLINE_BOARD);
-    for (int i = 1; i < s.count; i++) ck_assert_int_eq(s.kind[i], CM_OUTLINE_CHANCE);
-    ck_assert_int_ge(cm_json_size(get(&s, "chance")), 1);
-    ck_assert_int_eq((int)cm_json_number(cm_json_first(get(&s, "chance")), -1), 1);
-    ck_assert_ptr_nonnull(strstr(s.text.json, "\"outcome "));
-    close_scene(&s);
+    replay r = search_2048(&s, "policy=stochastic_muzero", "chance_codes=0");
+    int half = 0, boards = 0;
+    for (int i = 1; i < s.count; i++) {
+        const int above = s.kind[s.parent[i]];
+        half += s.kind[i] == CM_OUTLINE_HALF, boards += s.kind[i] == CM_OUTLINE_BOARD;
+        if (above == CM_OUTLINE_BOARD) expect_afterstate(&r, i);
+        if (above == CM_OUTLINE_HALF) expect_outcome(&r, i);
+        if (above != CM_OUTLINE_BOARD && above != CM_OUTLINE_HALF) ck_assert_int_eq(s.kind[i], above);
+    }
+    ck_assert_int_ge(half, 4);
+    ck_assert_int_ge(boards, 20);
+    ck_assert_int_eq(s.text.drawings, 1 + half + boards);
+    end_replay(&r);
+}
+END_TEST
+
+/* Codes that are learnt, and a model that has no node for what follows the move. */
+START_TEST(what_a_move_makes_is_known_and_what_chance_has_brought_may_not_be) {
+    static const char *const settings[][2] = {{"policy=stochastic_muzero", "chance_codes=32"},
+                                              {"policy=muzero", "chance_codes=32"}};
+    scene s;
+    replay r = search_2048(&s, settings[_i][0], settings[_i][1]);
+    int half = 0;
+    for (int i = 1; i < s.count; i++) {
+        half += s.kind[i] == CM_OUTLINE_HALF;
+        if (s.depth[i] == 1) expect_afterstate(&r, i);
+        if (s.depth[i] > 1)
+            ck_assert_int_eq(s.kind[i], s.kind[s.parent[i]] == CM_OUTLINE_ILLEGAL ? 'i' : CM_OUTLINE_CHANCE);
+    }
+    ck_assert_int_ge(half, 2);
+    ck_assert_int_eq(cm_json_size(get(&s, "chance")) > 0, _i == 0);
+    ck_assert_int_eq(strstr(s.text.json, "\"outcome ") != NULL, _i == 0);
+    end_replay(&r);
 }
 END_TEST
 
@@ -422,7 +510,8 @@ int main(void) {
     tcase_add_loop_test(tests, a_node_has_one_visit_of_its_own_and_those_of_its_children_the_best_first, 0, GAMES);
     tcase_add_loop_test(tests, the_first_moves_have_the_numbers_of_an_analysis, 0, GAMES);
     tcase_add_loop_test(tests, positions_are_those_of_the_rules_and_what_the_rules_do_not_know_says_why, 0, GAMES);
-    tcase_add_test(tests, where_chance_takes_part_the_root_alone_has_a_position);
+    tcase_add_test(tests, where_outcomes_are_those_of_the_rules_every_position_is_known);
+    tcase_add_loop_test(tests, what_a_move_makes_is_known_and_what_chance_has_brought_may_not_be, 0, 2);
     tcase_add_test(tests, draws_have_names_at_the_root_and_numbers_below);
     tcase_add_test(tests, of_too_many_nodes_the_most_visited_are_kept_and_the_others_counted);
     tcase_add_test(tests, a_page_of_10000_nodes_has_at_most_a_megabyte_and_drops_drawings_of_few_visits_first);
