@@ -5,8 +5,11 @@
 #include "cli/loaded.h"
 #include "core/arena.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/printable.h"
+#include "run/memory_positions.h"
+#include "run/policy_games.h"
 #include "run/quantise.h"
 #include "run/quantised.h"
 
@@ -42,12 +45,12 @@ static void print_floats(const cm_network *network, const float *ranges, const f
         if (measured[i] > 0.0f && ranges[i] <= 0.0f) cm_cli_line(4, "%-15s %s", "in float32", table->param[i].name);
 }
 
-static void print_result(const cm_network *network, const cm_quantise_result *r) {
+static void print_result(const cm_network *network, const cm_quantise_result *r, bool is_memory) {
     int layers = 0, chosen = 0;
     if (r->is_trained) printf("ranges of training (quantization=qat): its layers are in 8 bits as they were trained\n");
-    printf("errors on %d positions and %d steps after each: share of the policy that moves, and of the values' "
+    printf("errors on %d positions of %s and %d steps after each: share of the policy that moves, and of the values' "
            "deviation\n",
-           r->positions, r->steps);
+           r->positions, is_memory ? "the run's memory" : "games of the policy", r->steps);
     for (int i = 0; i < r->part_count; i++) {
         const cm_quantise_part *p = &r->part[i];
         print_error(p->name, p->layers, p->chosen, p->all, p->rest);
@@ -74,18 +77,21 @@ static cm_status print_size(const cm_network *network, const cm_quantise_result 
 
 /* ---- work ---- */
 
-/* Weights and where they are measured: on the host, in float32. */
+/* Weights, and where and on what they are measured: on the host, in float32. */
 typedef struct bench {
     cm_backend *backend;
     cm_stream *stream;
     cm_arena arena;
     float *parameters, *state;
+    cm_positions positions;
+    bool is_memory; /* they are of the run's */
 } bench;
 
 static void close_bench(bench *b) {
     cm_stream_close(b->stream);
     cm_backend_close(b->backend);
     cm_arena_destroy(&b->arena);
+    cm_positions_free(&b->positions);
 }
 
 static cm_status open_bench(bench *b, const cm_loaded *loaded) {
@@ -99,6 +105,29 @@ static cm_status open_bench(bench *b, const cm_loaded *loaded) {
     return cm_agent_get_weights(loaded->agent, b->parameters, b->state);
 }
 
+/* Those of the memory of the newest checkpoint, if it has enough and can be read. */
+static void draw_positions(const request *r, const cm_loaded *loaded, bench *b) {
+    const uint64_t seed = (uint64_t)loaded->session->configuration.run.seed;
+    const cm_status status =
+        cm_memory_positions_draw(r->run, CM_CHECKPOINT_LATEST, loaded->session, (int)r->positions, seed, &b->positions);
+    b->is_memory = status == CM_OK && b->positions.batches > 0;
+    if (status != CM_OK) cm_log(CM_WARNING, "no positions of the run's memory: %s", cm_error_message());
+    if (!b->is_memory) cm_positions_free(&b->positions);
+}
+
+static cm_status find_positions(const request *r, const cm_loaded *loaded, bench *b) {
+    const cm_session *s = loaded->session;
+    const cm_network_use use = {.network = s->network,
+                                .stream = b->stream,
+                                .rows = 1,
+                                .compute = CM_F32,
+                                .parameters = b->parameters,
+                                .state = b->state};
+    draw_positions(r, loaded, b);
+    if (b->is_memory) return CM_OK;
+    return cm_policy_games_play(&use, &s->env, (int)r->positions, (uint64_t)s->configuration.run.seed, &b->positions);
+}
+
 /* The checkpoint that was read, by its number: a run that trains may have another one by now. */
 static cm_status write_run(const request *r, const cm_loaded *loaded, const bench *b, const cm_quantise_result *found) {
     const cm_network *network = loaded->session->network;
@@ -109,7 +138,7 @@ static cm_status write_run(const request *r, const cm_loaded *loaded, const benc
                                   .parameters = b->parameters,
                                   .state = b->state,
                                   .ranges = found->ranges};
-    print_result(network, found);
+    print_result(network, found, b->is_memory);
     CM_TRY(cm_quantised_write(&run));
     return print_size(network, found, r->to);
 }
@@ -119,15 +148,14 @@ static cm_status quantise(const request *r, const cm_loaded *loaded) {
     cm_quantise_result found = {.ranges = NULL};
     bench b = {.backend = NULL};
     cm_status status = open_bench(&b, loaded);
+    if (status == CM_OK) status = find_positions(r, loaded, &b);
     if (status == CM_OK) {
         const cm_quantise_request asked = {.network = network,
                                            .stream = b.stream,
-                                           .env = &loaded->session->env,
                                            .parameters = b.parameters,
                                            .state = b.state,
-                                           .positions = (int)r->positions,
-                                           .tolerance = r->tolerance,
-                                           .seed = (uint64_t)loaded->session->configuration.run.seed};
+                                           .positions = &b.positions,
+                                           .tolerance = r->tolerance};
         status = cm_quantise(&asked, &found);
     }
     if (status == CM_OK) status = write_run(r, loaded, &b, &found);
@@ -156,7 +184,9 @@ static const cm_flag flags[] = {
     CM_FLAG_CHECKPOINT,
     {"--to", "DIR", "The folder of the new run, which is not there yet."},
     {"--positions", "N",
-     "Positions to measure on, of games that the policy plays without a search, one move in ten at random; 4096."},
+     "Positions to measure on; 4096. They are drawn from the memory of the newest checkpoint; where that has less than "
+     "a quarter of them the "
+     "policy plays games without a search, one move in ten at random."},
     {"--tolerance", "X",
      "What all layers together may change; 0.01. While it is more, the layer that alone changes most stays in float32, "
      "as "

@@ -53,7 +53,7 @@ static int policy_entries(const cm_session *s) {
     return is_wide && spec->symmetries <= 1 ? cm_mcts_draws(&s->configuration.mcts) : 0;
 }
 
-static cm_replay_config replay_config(const cm_session *s) {
+cm_replay_config cm_run_learner_replay_config(const cm_session *s) {
     const cm_replay_options *o = &s->configuration.replay;
     const cm_env_spec *spec = &s->env.spec;
     cm_replay_config config = {
@@ -157,7 +157,7 @@ static cm_status choose_place(const cm_session *s, cm_replay_config *config) {
 }
 
 static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
-    cm_replay_config config = replay_config(s);
+    cm_replay_config config = cm_run_learner_replay_config(s);
     int32_t *elements = NULL, *actions = NULL;
     cm_status status = config.symmetries > 1 ? make_symmetries(&s->env, &elements, &actions) : CM_OK;
     config.symmetry_elements = elements;

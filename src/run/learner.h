@@ -51,6 +51,8 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
                                 cm_run_learner **out) CM_MUST_USE;
 void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 
+/* What the memory of a session's rank is to be; symmetries without their tables. */
+cm_replay_config cm_run_learner_replay_config(const cm_session *session);
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
 cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
 cm_rolling *cm_run_learner_rolling(cm_run_learner *learner); /* NULL: reanalyse is batch */

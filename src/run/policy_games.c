@@ -8,14 +8,13 @@
 #include "core/rng.h"
 #include "env/vector.h"
 
-enum { ROWS = 64, GAP = 8 /* steps from batch to batch */ };
-static const size_t most_bytes = (size_t)64 << 20;
+enum { GAP = 8 /* steps from batch to batch */ };
 static const double random_moves = 0.1;
 _Static_assert((int)GAP >= (int)CM_ROLLOUT_STEPS, "the actions of a batch end before the next one");
 
 /* A game of every row. */
 typedef struct table {
-    cm_policy_games *out;
+    cm_positions *out;
     const cm_network *network;
     cm_vector_env *vector;
     cm_rollout *policy; /* of the root alone */
@@ -53,20 +52,6 @@ static cm_status open_games(table *g, const cm_network_use *use, const cm_env *e
     CM_TRY(cm_alloc(&g->has_ended, rows, sizeof *g->has_ended, "games of a policy"));
     g->rows.observation = cm_rollout_observations(g->policy);
     return CM_OK;
-}
-
-static cm_status alloc_positions(cm_policy_games *p) {
-    const size_t batches = (size_t)p->batches, rows = (size_t)p->rows, moves = batches * rows * (size_t)p->steps;
-    CM_TRY(cm_alloc(&p->observations, batches * rows * (size_t)p->observation, sizeof *p->observations, "positions"));
-    CM_TRY(cm_alloc(&p->actions, moves + 1, sizeof *p->actions, "positions"));
-    return cm_alloc(&p->code, moves + 1, sizeof *p->code, "positions");
-}
-
-void cm_policy_games_free(cm_policy_games *games) {
-    free(games->observations);
-    free(games->actions);
-    free(games->code);
-    *games = (cm_policy_games){.rows = 0};
 }
 
 /* ---- moves ---- */
@@ -117,19 +102,15 @@ static void choose_moves(table *g) {
 /* ---- positions ---- */
 
 static void keep_observations(table *g, int batch) {
-    cm_policy_games *p = g->out;
-    const size_t n = (size_t)p->rows * (size_t)p->observation;
-    memcpy(p->observations + (size_t)batch * n, g->rows.observation, n * sizeof *p->observations);
-    memset(g->has_ended, 0, (size_t)p->rows * sizeof *g->has_ended);
+    cm_positions_observe(g->out, batch, g->rows.observation);
+    memset(g->has_ended, 0, (size_t)g->out->rows * sizeof *g->has_ended);
 }
 
 static void keep_moves(table *g, int batch, int k) {
-    cm_policy_games *p = g->out;
-    const size_t first = ((size_t)batch * (size_t)p->steps + (size_t)k) * (size_t)p->rows;
-    for (int i = 0; i < p->rows; i++) {
+    for (int i = 0; i < g->out->rows; i++) {
         const int32_t random = (int32_t)cm_rng_below(&g->rng, (uint32_t)g->actions);
-        p->actions[first + (size_t)i] = g->has_ended[i] ? random : g->action[i];
-        p->code[first + (size_t)i] = p->codes ? (int32_t)cm_rng_below(&g->rng, (uint32_t)p->codes) : 0;
+        const int32_t code = g->out->codes ? (int32_t)cm_rng_below(&g->rng, (uint32_t)g->out->codes) : 0;
+        cm_positions_act(g->out, batch, k, i, g->has_ended[i] ? random : g->action[i], code);
     }
 }
 
@@ -147,7 +128,6 @@ static cm_status step(table *g, int t) {
 
 static cm_status play(table *g, const cm_network_use *use, const cm_env *env, uint64_t seed) {
     CM_TRY(open_games(g, use, env, seed));
-    CM_TRY(alloc_positions(g->out));
     cm_vector_env_reset(g->vector, 0, g->out->rows, &g->rows);
     CM_TRY(cm_vector_env_check_begun(g->vector, 0, g->out->rows));
     for (int t = 0; t < GAP * g->out->batches; t++) CM_TRY(step(g, t));
@@ -155,33 +135,11 @@ static cm_status play(table *g, const cm_network_use *use, const cm_env *env, ui
 }
 
 cm_status cm_policy_games_play(const cm_network_use *use, const cm_env *env, int positions, uint64_t seed,
-                               cm_policy_games *out) {
-    const cm_network_config *c = cm_network_get_config(use->network);
-    const int observation = cm_network_observation_size(use->network), rows = positions < ROWS ? positions : ROWS;
-    const size_t fitting = most_bytes / ((size_t)rows * (size_t)observation * sizeof(float));
-    const int wanted = (positions + rows - 1) / rows;
-    *out = (cm_policy_games){.rows = rows,
-                             .batches = fitting < 1                ? 1
-                                        : fitting < (size_t)wanted ? (int)fitting
-                                                                   : wanted,
-                             .observation = observation,
-                             .steps = c->model == CM_NETWORK_PREDICTION ? 0 : CM_ROLLOUT_STEPS,
-                             .codes = c->model == CM_NETWORK_CHANCE ? c->codes : 0};
+                               cm_positions *out) {
+    CM_TRY(cm_positions_create(use->network, positions, out));
     table g = {.out = out, .network = use->network, .actions = env->spec.actions};
     g.rng = cm_rng_init(cm_key_make(seed, CM_RNG_ACTION, 0), 0);
     cm_status status = play(&g, use, env, seed);
     close_games(&g);
     return status;
-}
-
-void cm_policy_games_fill(const cm_policy_games *p, int batch, cm_rollout *rollout) {
-    const size_t rows = (size_t)p->rows, n = rows * (size_t)p->observation;
-    memcpy(cm_rollout_observations(rollout), p->observations + (size_t)batch * n, n * sizeof(float));
-    for (int k = 0; k < cm_rollout_steps(rollout); k++) {
-        const size_t first = ((size_t)batch * (size_t)p->steps + (size_t)k) * rows;
-        float *codes = cm_rollout_codes(rollout, k);
-        memcpy(cm_rollout_actions(rollout, k), p->actions + first, rows * sizeof(int32_t));
-        for (size_t i = 0; codes && i < rows * (size_t)p->codes; i++)
-            codes[i] = p->code[first + i / (size_t)p->codes] == (int32_t)(i % (size_t)p->codes);
-    }
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/arena.h"
-#include "run/policy_games.h"
 
 enum { JUDGED = 4 /* batches that errors are measured on */ };
 static const double most_floats = 0.05; /* share of the weights that may stay in float32 */
@@ -21,7 +20,7 @@ typedef struct layer {
 typedef struct quantising {
     const cm_quantise_request *request;
     const cm_param_table *table;
-    cm_policy_games games;
+    const cm_positions *positions; /* of the request */
     cm_rollout *floats;
     float *measured, *tried; /* [rows of the table] ranges of all layers; those of a trial */
     layer *layers;           /* [rows of the table] at most */
@@ -57,7 +56,7 @@ static double distance(const float *a, const float *b, int n) {
 /* Adds the differences of one batch. */
 static void add_errors(const quantising *q, const cm_rollout *bits, cm_quantise_error *sum) {
     const cm_policy_form form = cm_network_policy(q->request->network);
-    const int rows = q->games.rows;
+    const int rows = q->positions->rows;
     for (int k = 0; k <= cm_rollout_steps(bits); k++) {
         const float *a = cm_rollout_policy(bits, k), *b = cm_rollout_policy(q->floats, k);
         const float *v = cm_rollout_value(bits, k), *w = cm_rollout_value(q->floats, k);
@@ -67,25 +66,25 @@ static void add_errors(const quantising *q, const cm_rollout *bits, cm_quantise_
     }
 }
 
-static int judged(const quantising *q) { return q->games.batches < JUDGED ? q->games.batches : JUDGED; }
+static int judged(const quantising *q) { return q->positions->batches < JUDGED ? q->positions->batches : JUDGED; }
 
 /* Of the layers whose ranges are in q->tried. Batches are spread over the games. */
 static cm_status measure_error(const quantising *q, cm_quantise_error *out) {
-    const cm_network_use use = use_of(q->request, q->games.rows);
+    const cm_network_use use = use_of(q->request, q->positions->rows);
     cm_rollout *bits = NULL;
     *out = (cm_quantise_error){0.0, 0.0};
     cm_network_set_ranges(q->request->network, q->tried);
-    cm_status status = cm_rollout_create(&use, q->games.steps, &bits);
+    cm_status status = cm_rollout_create(&use, q->positions->steps, &bits);
     cm_network_set_ranges(q->request->network, NULL);
     for (int i = 0; i < judged(q) && status == CM_OK; i++) {
-        const int batch = (int)((int64_t)i * q->games.batches / judged(q));
-        cm_policy_games_fill(&q->games, batch, bits);
-        cm_policy_games_fill(&q->games, batch, q->floats);
+        const int batch = (int)((int64_t)i * q->positions->batches / judged(q));
+        cm_positions_fill(q->positions, batch, bits);
+        cm_positions_fill(q->positions, batch, q->floats);
         status = cm_rollout_run(bits);
         if (status == CM_OK) status = cm_rollout_run(q->floats);
         if (status == CM_OK) add_errors(q, bits, out);
     }
-    const double count = (double)judged(q) * q->games.rows * (q->games.steps + 1);
+    const double count = (double)judged(q) * q->positions->rows * (q->positions->steps + 1);
     out->policy /= count, out->value /= count;
     cm_rollout_destroy(bits);
     return status;
@@ -204,11 +203,11 @@ static cm_status report_part(quantising *q, const char *name, cm_quantise_result
 
 static cm_status measure_ranges(quantising *q) {
     double sum = 0.0, squares = 0.0, count = 0.0;
-    for (int batch = 0; batch < q->games.batches; batch++) {
-        cm_policy_games_fill(&q->games, batch, q->floats);
+    for (int batch = 0; batch < q->positions->batches; batch++) {
+        cm_positions_fill(q->positions, batch, q->floats);
         CM_TRY(cm_rollout_measure(q->floats, q->measured));
-        for (int k = 0; k <= q->games.steps; k++)
-            for (int i = 0; i < q->games.rows; i++) {
+        for (int k = 0; k <= q->positions->steps; k++)
+            for (int i = 0; i < q->positions->rows; i++) {
                 const double value = (double)cm_rollout_value(q->floats, k)[i];
                 sum += value, squares += value * value, count += 1.0;
             }
@@ -220,14 +219,12 @@ static cm_status measure_ranges(quantising *q) {
 static cm_status open_all(quantising *q, cm_quantise_result *out) {
     const cm_quantise_request *r = q->request;
     const size_t rows = (size_t)q->table->count + 1;
-    const cm_network_use one = use_of(r, 1);
     CM_TRY(cm_alloc(&out->ranges, rows, sizeof *out->ranges, "ranges of layers"));
     CM_TRY(cm_alloc(&out->measured, rows, sizeof *out->measured, "ranges of layers"));
     q->measured = out->measured;
     CM_TRY(cm_alloc(&q->tried, rows, sizeof *q->tried, "ranges of layers"));
-    CM_TRY(cm_policy_games_play(&one, r->env, r->positions, r->seed, &q->games));
-    const cm_network_use use = use_of(r, q->games.rows);
-    return cm_rollout_create(&use, q->games.steps, &q->floats);
+    const cm_network_use use = use_of(r, q->positions->rows);
+    return cm_rollout_create(&use, q->positions->steps, &q->floats);
 }
 
 static cm_status run(quantising *q, cm_quantise_result *out) {
@@ -240,17 +237,17 @@ static cm_status run(quantising *q, cm_quantise_result *out) {
     for (int i = 0; i < CM_QUANTISE_PARTS; i++) CM_TRY(report_part(q, parts[i], out));
     take_part(q, NULL, true);
     memcpy(out->ranges, q->tried, (size_t)q->table->count * sizeof *out->ranges);
-    out->positions = q->games.rows * q->games.batches;
-    out->steps = q->games.steps;
+    out->positions = q->positions->rows * q->positions->batches;
+    out->steps = q->positions->steps;
     return CM_OK;
 }
 
 cm_status cm_quantise(const cm_quantise_request *request, cm_quantise_result *out) {
-    quantising q = {.request = request, .table = cm_network_parameters(request->network)};
+    quantising q = {
+        .request = request, .positions = request->positions, .table = cm_network_parameters(request->network)};
     *out = (cm_quantise_result){.ranges = NULL};
     cm_status status = run(&q, out);
     cm_rollout_destroy(q.floats);
-    cm_policy_games_free(&q.games);
     free(q.tried);
     free(q.layers);
     return status;

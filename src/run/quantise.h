@@ -1,6 +1,6 @@
 /* Which layers of a network are computed in 8 bits, and what that changes.
  *
- * Ranges are the largest magnitude that each layer reads on positions of games and on the steps after them. All layers
+ * Ranges are the largest magnitude that each layer reads on positions and on the steps after them. All layers
  * are tried in 8 bits, each alone and all together, on some of the positions. While all together change more than a
  * tolerance, the one that alone changes most stays in float32, as long as few weights do.
  *
@@ -9,8 +9,7 @@
 #ifndef CM_RUN_QUANTISE_H
 #define CM_RUN_QUANTISE_H
 
-#include "env/env.h"
-#include "network/network.h"
+#include "run/positions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,13 +18,11 @@ extern "C" {
 enum { CM_QUANTISE_PARTS = 4 }; /* representation, afterstate, dynamics, prediction */
 
 typedef struct cm_quantise_request {
-    cm_network *network; /* borrowed, like all here; has no ranges */
-    cm_stream *stream;   /* of a backend whose device is the host */
-    const cm_env *env;
-    float *parameters, *state; /* its weights */
-    int positions;             /* >= 1, about */
-    double tolerance;          /* of a cm_quantise_error's larger number */
-    uint64_t seed;
+    cm_network *network;           /* borrowed, like all here; has no ranges */
+    cm_stream *stream;             /* of a backend whose device is the host */
+    float *parameters, *state;     /* its weights */
+    const cm_positions *positions; /* that it is measured on */
+    double tolerance;              /* of a cm_quantise_error's larger number */
 } cm_quantise_request;
 
 /* Mean over positions and steps. */
@@ -50,7 +47,7 @@ typedef struct cm_quantise_result {
     cm_quantise_error all, rest; /* of all parts together */
 } cm_quantise_result;
 
-/* Leaves the network without ranges. Errors: those of the environment, CM_ERR_MEMORY; CM_ERR_INPUT if the network has
+/* Leaves the network without ranges. Errors: CM_ERR_MEMORY; CM_ERR_INPUT if the network has
  * no layer that can be in 8 bits. cm_quantise_free also after one. */
 cm_status cm_quantise(const cm_quantise_request *request, cm_quantise_result *out) CM_MUST_USE;
 void cm_quantise_free(cm_quantise_result *result);

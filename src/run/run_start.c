@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
+#include "run/segment_append.h"
 
 enum { DIFFERENCES = 512 };
 
@@ -93,44 +94,6 @@ static cm_status init_weights(cm_run *run, const char *from) {
 
 /* ---- memory ---- */
 
-/* A segment file of the old run: which file it is. */
-typedef struct old_file {
-    uint64_t first;
-    int file;
-} old_file;
-
-static int by_first(const void *a, const void *b) {
-    const old_file *x = a, *y = b;
-    return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : x->file - y->file;
-}
-
-static cm_status append_file(cm_run *run, cm_checkpoint_reader *reader, const char *name) {
-    const cm_comm *comm = run->session->comm;
-    cm_source file;
-    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
-    cm_status status = cm_replay_segments_append(cm_run_learner_replay(run->learner), &file, comm->rank, comm->size);
-    cm_source_close(&file);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", file.path);
-}
-
-/* Older segments first, those of several ranks by their numbers: of what does not fit the newest stay. */
-static cm_status append_all(cm_run *run, cm_checkpoint_reader *reader) {
-    const int files = cm_checkpoint_files(reader);
-    old_file *found = NULL;
-    int count = 0;
-    CM_TRY(cm_alloc(&found, (size_t)files + 1, sizeof *found, "the memory of a run"));
-    for (int i = 0; i < files; i++) {
-        found[count].file = i;
-        if (cm_segment_file_rank(cm_checkpoint_file(reader, i), &found[count].first) >= 0) count++;
-    }
-    qsort(found, (size_t)count, sizeof *found, by_first);
-    cm_status status = CM_OK;
-    for (int i = 0; i < count && status == CM_OK; i++)
-        status = append_file(run, reader, cm_checkpoint_file(reader, found[i].file));
-    free(found);
-    return status;
-}
-
 /* A memory on its way, and the task that was played. */
 typedef struct memory {
     cm_run *run;
@@ -156,7 +119,8 @@ static cm_status read_task(const cm_run *run, cm_checkpoint_reader *reader, char
 static cm_status load_memory(void *context, cm_checkpoint_reader *reader) {
     memory *m = context;
     CM_TRY(read_task(m->run, reader, m->task));
-    return append_all(m->run, reader);
+    const cm_comm *comm = m->run->session->comm;
+    return cm_segment_files_append(reader, cm_run_learner_replay(m->run->learner), comm->rank, comm->size);
 }
 
 static cm_status read_memory(memory *m, const char *from) {

@@ -1,5 +1,6 @@
 /* `cumind quantize`: runs of 8 bits play as their originals do, are smaller, and are refused where they do not belong.
  */
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include "cli/runs.h"
@@ -116,6 +117,38 @@ START_TEST(a_policy_of_angles_is_quantised) {
 }
 END_TEST
 
+/* A checkpoint's files of segments lose their last byte. */
+static void wear_out(const char *run) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/%s/latest", cm_test_folder, run);
+    char *real = realpath(path, NULL);
+    ck_assert_ptr_nonnull(real);
+    DIR *folder = opendir(real);
+    ck_assert_ptr_nonnull(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        struct stat file;
+        if (strncmp(entry->d_name, "replay-segment", 14) != 0) continue;
+        ck_assert_int_eq(fstatat(dirfd(folder), entry->d_name, &file, 0), 0);
+        snprintf(path, sizeof path, "%.200s/%.100s", real, entry->d_name);
+        ck_assert_int_eq(truncate(path, file.st_size - 1), 0);
+    }
+    closedir(folder);
+    free(real);
+}
+
+START_TEST(positions_are_of_the_memory_where_it_has_enough) {
+    expect_ok("train cartpole --run worn --quiet --threads 1" SMALL);
+    expect_ok("quantize --run worn --to drawn --positions 64");
+    ck_assert_ptr_nonnull(strstr(result.out, "errors on 64 positions of the run's memory and 8 steps after each"));
+    expect_ok("quantize --run worn --to played --positions 8192");
+    ck_assert_ptr_nonnull(strstr(result.out, "errors on 8192 positions of games of the policy and 8 steps"));
+    wear_out("worn");
+    expect_ok("quantize --run worn --to worn8 --positions 64");
+    ck_assert_ptr_nonnull(strstr(result.out, "errors on 64 positions of games of the policy and 8 steps"));
+    ck_assert_ptr_nonnull(strstr(result.err, "warning: no positions of the run's memory: "));
+}
+END_TEST
+
 START_TEST(what_is_sensitive_stays_in_floats) {
     expect_ok("quantize --run a --to careful --positions 64 --tolerance 0");
     ck_assert_ptr_nonnull(strstr(result.out, "\nin float32      "));
@@ -174,6 +207,7 @@ int main(void) {
     tcase_add_test(tests, a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers);
     tcase_add_test(tests, training_for_8_bits_begins_with_weights_of_floats_and_the_other_way_round);
     tcase_add_test(tests, a_policy_of_angles_is_quantised);
+    tcase_add_test(tests, positions_are_of_the_memory_where_it_has_enough);
     tcase_add_test(tests, what_is_sensitive_stays_in_floats);
     tcase_add_test(tests, a_quantised_run_begins_another_one_but_does_not_go_on);
     tcase_add_test(tests, what_cannot_be_quantised_is_refused_in_a_line);

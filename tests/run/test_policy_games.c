@@ -20,7 +20,7 @@ typedef struct scene {
     cm_policy_form form;
     cm_test_network network;
     cm_stream *stream;
-    cm_policy_games games;
+    cm_positions games;
 } scene;
 
 static void open_scene(scene *s, const char *task) {
@@ -56,7 +56,7 @@ static void play(scene *s) {
 }
 
 static void close_scene(scene *s) {
-    cm_policy_games_free(&s->games);
+    cm_positions_free(&s->games);
     cm_stream_close(s->stream);
     cm_test_network_close(&s->network);
 }
