@@ -12,7 +12,7 @@
 #include "support/main.h"
 #include "support/training.h"
 
-enum { PER_ITERATION = 64, BEFORE = 256 }; /* 32 environments act 8 steps, each trained 32 times in batches of 128 */
+enum { PER_ITERATION = 64, BEFORE = 256 }; /* 32 environments act 8 steps, each trained 8 times in batches of 32 */
 
 /* Four iterations of 256 steps; three settings besides. */
 static void train(const char *name, bool resume, const char *const more[3], cm_run_result *result) {
@@ -20,6 +20,8 @@ static void train(const char *name, bool resume, const char *const more[3], cm_r
                                     "min_memory_steps=1",
                                     "td_steps=5",
                                     "hidden_dim=16",
+                                    "batch_size=32",
+                                    "replay_ratio=8",
                                     "head_hidden=16",
                                     "num_simulations=4",
                                     "evaluation_interval=0",

@@ -65,10 +65,11 @@ static void path_of(const char *run, const char *file, char path[160]) {
 }
 
 static void train(const char *name, const place *at, bool resume, cm_run_result *result) {
-    const char *settings[12] = {
+    const char *settings[14] = {
         "env_steps=1024", "min_memory_steps=256", "final_evaluation_episodes=6", "evaluation_episodes=4",
-        "threads=2",      "num_simulations=4",    "checkpoint_updates=40",       "hidden_dim=32"};
-    int count = 8;
+        "threads=2",      "num_simulations=4",    "checkpoint_updates=40",       "hidden_dim=32",
+        "batch_size=32",  "replay_ratio=8"};
+    int count = 10;
     for (int i = 0; i < 3 && at->settings[i]; i++) settings[count++] = at->settings[i];
     train_run(name, resume, settings, count, &stop, result);
 }
@@ -163,6 +164,8 @@ START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
                               "threads=2",
                               "num_simulations=4",
                               "hidden_dim=32",
+                              "batch_size=32",
+                              "replay_ratio=8",
                               "evaluation_interval=0",
                               "gradient_accumulation=2",
                               "reanalyse_ratio=0.5",

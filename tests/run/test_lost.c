@@ -119,6 +119,8 @@ static cm_status try(const char *name, bool resume, const char *length, cm_run_r
                                     "num_simulations=4",
                                     "checkpoint_updates=20",
                                     "keep_checkpoints=2",
+                                    "batch_size=32",
+                                    "replay_ratio=8",
                                     "hidden_dim=16"};
     return try_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
 }

@@ -53,7 +53,8 @@ static const char *const variants[ALL][SETTINGS] = {
                           "updates_per_iteration=1"},
     [BUFFER] = {"env_name=tictactoe", "reanalyse=buffer", "target_update_frequency=7", "td_interval=300"},
     [MIXED] = {"env_name=tictactoe", "mixed_value_updates=3", "mixed_value_steps=100", "td_steps=3"},
-    [INT8] = {"acting_dtype=int8", "td_steps=5", "num_simulations=16", "min_memory_steps=128"},
+    [INT8] = {"acting_dtype=int8", "td_steps=5", "num_simulations=16", "min_memory_steps=128", "batch_size=128",
+              "updates_per_iteration=16"},
     [INT8_PLANES] = {"env_name=catch", "acting_dtype=int8", "family=resnet", "updates_per_iteration=1",
                      "conv_channels=8", "batch_size=32"},
     [INT8_RULES] = {"env_name=tictactoe", "acting_dtype=int8", "policy=alphazero", "num_unroll_steps=0",
@@ -63,23 +64,17 @@ static const char *const variants[ALL][SETTINGS] = {
                     "batch_size=32"},
     [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
     [QUARTERS] = {"batch_size=16", "gradient_accumulation=4", "td_steps=5", "updates_per_iteration=8"},
-    [PLAIN] = {"td_steps=5", "num_simulations=16", "min_memory_steps=128"},
+    [PLAIN] = {"td_steps=5", "num_simulations=16", "min_memory_steps=128", "batch_size=128",
+               "updates_per_iteration=16"},
 };
 
 /* A run of that name that trains, or goes on; two settings besides. */
 static void train(int variant, const char *name, bool resume, const char *const more[2], cm_run_result *result) {
-    const char *settings[SETTINGS + 13] = {"num_unroll_steps=4",
-                                           "schedule=constant",
-                                           "hidden_dim=16",
-                                           "num_simulations=4",
-                                           "min_memory_steps=512",
-                                           "evaluation_interval=0",
-                                           "reanalyse_ratio=0.25",
-                                           "replay_ratio=8",
-                                           "chunk_rows=16",
-                                           "reward_support_size=1",
-                                           "final_evaluation_episodes=0"};
-    int count = 11;
+    const char *settings[SETTINGS + 14] = {
+        "num_unroll_steps=4",      "schedule=constant",     "hidden_dim=16",         "num_simulations=4",
+        "min_memory_steps=512",    "evaluation_interval=0", "reanalyse_ratio=0.25",  "batch_size=32",
+        "updates_per_iteration=4", "chunk_rows=16",         "reward_support_size=1", "final_evaluation_episodes=0"};
+    int count = 12;
     for (int i = 0; i < SETTINGS && variants[variant][i]; i++) settings[count++] = variants[variant][i];
     for (int i = 0; i < 2; i++) settings[count++] = more[i];
     train_run(name, resume, settings, count, NULL, result);
