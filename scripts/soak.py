@@ -6,7 +6,8 @@ import os
 import re
 import time
 
-CLOCK = {"seconds", "env_steps_per_second", "simulations_per_second", "updates_per_second"}
+CLOCK = {"seconds", "env_steps_per_second", "simulations_per_second", "updates_per_second", "time_acting", "time_learning", "time_reanalysis", "time_evaluation",
+         "time_saving", "time_other"}
 
 
 class Wrong(Exception):

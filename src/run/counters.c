@@ -43,6 +43,8 @@ static const row rows[] = {
     {"is_best", AT(is_best), FLAG, 0, 1, 0},
     STATE(credit, NUMBER, 0, 1, NEEDED),
     STATE(seconds, NUMBER, 0, FOREVER, NEEDED),
+#define CM_TIME(part, name, tag) {#name, AT(state.time[CM_TIME_##part]), NUMBER, 0, FOREVER, 0},
+#include "run/times.def"
     STATE(metrics_bytes, INTEGER, 0, MOST, NEEDED),
     STATE(warned, FLAG, 0, 1, 0),
     STATE(warned_rewards, FLAG, 0, 1, 0),

@@ -24,6 +24,7 @@ typedef struct cm_run_state {
     double best_return;                    /* highest mean of an evaluation, -HUGE_VAL: none */
     double credit;                         /* of the learner: the part of an update that is due, 0 .. 1 */
     double seconds;                        /* of earlier sessions */
+    double time[CM_TIMES];                 /* seconds since the last row of metrics, as they are known */
     int64_t metrics_bytes;
     bool warned, warned_rewards; /* of clipped targets and rewards */
     bool is_pending; /* the last iteration lacks its evaluation, which was interrupted, and its row of metrics */

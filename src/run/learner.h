@@ -76,6 +76,9 @@ void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, const char *dump,
                              cm_learning *out) CM_MUST_USE;
 
+/* Seconds that updates have waited for searches of reanalysis since it was asked last. Not while a round is made. */
+double cm_run_learner_searched(cm_run_learner *learner);
+
 /* How a run trains: what its trainer is created with. Borrows from the session. */
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
 

@@ -27,6 +27,9 @@ struct cm_run_learner {
     int launched_count;
     int64_t ask_every; /* updates of several ranks between two looks at what is asked */
     double credit;     /* updates due, below 1 */
+    double rolled;     /* seconds of passes of `rolling` since they were asked for */
+    double awaited;    /* seconds of waiting for batches that are reanalysed */
+    int64_t searching; /* nanoseconds of the drawing threads' reanalysis; atomic */
     bool warned;       /* that the memory is full and too small for the first update */
 };
 

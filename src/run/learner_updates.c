@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/busy.h"
+#include "core/clock.h"
 #include "core/trace.h"
 #include "run/learner_internal.h"
 #include "run/ranks.h"
@@ -46,9 +47,17 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
     };
 }
 
+/* By a drawing thread; *searching is what all of them have taken. */
+static cm_status reanalyse(cm_run_learner *l, cm_batch *batch) {
+    const double start = cm_clock_seconds();
+    const cm_status status = cm_reanalyser_run(l->reanalyser, batch);
+    __atomic_fetch_add(&l->searching, (int64_t)(1e9 * (cm_clock_seconds() - start)), __ATOMIC_RELAXED);
+    return status;
+}
+
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
-    const cm_run_learner *l = context;
-    if (l->reanalyser) CM_TRY(cm_reanalyser_run(l->reanalyser, batch));
+    cm_run_learner *l = context;
+    if (l->reanalyser) CM_TRY(reanalyse(l, batch));
     if (l->rolling) CM_TRY(cm_rolling_apply(l->rolling, slot, batch));
     if (l->codes) find_codes(l, batch, codes_of(l, slot));
     if (l->augments) cm_batch_augment(&l->augmentation, batch);
@@ -119,10 +128,18 @@ static cm_status dump_batch(const cm_batch *b, const float *value_targets, const
     return cm_fail(status, "%s; the batch is in %s", message, path);
 }
 
+static cm_status await_next(cm_run_learner *l, cm_batch_handle *out) {
+    if (!l->reanalyser) return cm_prefetch_next(l->prefetch, out);
+    const double start = cm_clock_seconds();
+    const cm_status status = cm_prefetch_next(l->prefetch, out);
+    l->awaited += cm_clock_seconds() - start;
+    return status;
+}
+
 static cm_status launch_next(cm_run_learner *l) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
-    CM_TRY(cm_prefetch_next(l->prefetch, &handle));
+    CM_TRY(await_next(l, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
     const cm_train_batch view = view_of(l, handle.slot, batch);
     l->launched[l->launched_count++] = handle;
@@ -191,12 +208,27 @@ static double beta_at(const cm_replay_options *o, double share) {
     return o->per_beta + (o->per_beta_final - o->per_beta) * fmin(share, 1.0);
 }
 
+static cm_status roll(cm_run_learner *l, int64_t update, int64_t count) {
+    if (!l->rolling) return CM_OK;
+    const double start = cm_clock_seconds();
+    const cm_status status = cm_run_learner_roll(l, update, count);
+    l->rolled += cm_clock_seconds() - start;
+    return status;
+}
+
+double cm_run_learner_searched(cm_run_learner *l) {
+    const double seconds = l->rolled + fmin(l->awaited, 1e-9 * (double)l->searching);
+    l->rolled = l->awaited = 0.0;
+    l->searching = 0;
+    return seconds;
+}
+
 /* The next `count` updates of the round; *made are fewer if it is broken off. */
 static cm_status learn_section(cm_run_learner *l, const cm_learning_round *round, int64_t count, const char *dump,
                                cm_learning *sum, int64_t *made) {
     const int64_t each = l->c->trainer.gradient_accumulation, update = round->first + round->made;
     int64_t batches = count * each;
-    CM_TRY(cm_run_learner_roll(l, update, count));
+    CM_TRY(roll(l, update, count));
     CM_TRY(cm_prefetch_begin(l->prefetch, (uint64_t)(update * each), batches, beta_at(&l->c->replay, round->share)));
     cm_status status = learn_from(l, &batches, dump, sum);
     cm_prefetch_end(l->prefetch);

@@ -25,6 +25,8 @@ static const cm_metrics_field fields[] = {
     NUMBER(env_steps_per_second, "time/fps"),
     NUMBER(simulations_per_second, "time/simulations_per_second"),
     NUMBER(updates_per_second, "time/updates_per_second"),
+#define CM_TIME(part, name, tag) {#name, offsetof(cm_metrics, time[CM_TIME_##part]), false, tag},
+#include "run/times.def"
     NUMBER(mean_return, "rollout/ep_rew_mean"),
     NUMBER(mean_length, "rollout/ep_len_mean"),
     NUMBER(total_loss, "train/loss"),

@@ -16,14 +16,22 @@
 extern "C" {
 #endif
 
+/* What the wall time of a run goes to (times.def). */
+typedef enum cm_time_part {
+#define CM_TIME(part, ...) CM_TIME_##part,
+#include "run/times.def"
+    CM_TIMES
+} cm_time_part;
+
 /* NAN marks a number that does not exist. "Recent" means the last 32 episodes that ended. */
 typedef struct cm_metrics {
     int64_t iteration, env_steps, updates, episodes;     /* since the start of the run                             */
     double seconds;                                      /* of acting, learning and evaluating, all sessions       */
     double env_steps_per_second, simulations_per_second; /* of this iteration; NAN offline                         */
     double updates_per_second;                           /* of this iteration                                      */
-    double mean_return, mean_length;                     /* of recent episodes                                     */
-    double total_loss, loss[CM_LOSSES], entropy;         /* mean of the updates; names of losses: losses.def       */
+    double time[CM_TIMES]; /* wall seconds of each part since the last row was written; NAN in rows that are not */
+    double mean_return, mean_length;             /* of recent episodes                                     */
+    double total_loss, loss[CM_LOSSES], entropy; /* mean of the updates; names of losses: losses.def       */
     double policy_drift;                 /* of policies reanalysed: total variation from the stored ones, 0 .. 1 (per
                                             number: its mean over the numbers) */
     double gradient_norm, learning_rate; /* before clipping; of the last update                               */

@@ -75,7 +75,8 @@ static cm_status act(cm_run *run, double share) {
     const double start = cm_clock_seconds();
     const cm_status status =
         cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
-    if (status == CM_OK) run->pace.acting += cm_clock_seconds() - start;
+    run->tasks.acting = cm_clock_seconds() - start;
+    if (status == CM_OK) run->pace.acting += run->tasks.acting;
     return status;
 }
 
@@ -177,16 +178,26 @@ static cm_status end_round(cm_run *run) {
     return cm_run_measure_acting(run);
 }
 
+/* Acting alone. */
+static cm_status act_apart(cm_run *run) {
+    cm_run_spend(run, CM_TIME_OTHER);
+    const cm_status status = cm_run_play(run, "acting", act_now);
+    cm_run_spend(run, CM_TIME_ACTING);
+    return check_acted(run, status);
+}
+
 static cm_status iterate_in_turn(cm_run *run) {
     if (!run->state.is_within) {
-        if (cm_run_collects(run) && !acts_no_more(run)) CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
+        if (cm_run_collects(run) && !acts_no_more(run)) CM_TRY(act_apart(run));
         CM_TRY(commit(run));
         CM_TRY(begin_round(run));
     }
-    const double start = cm_clock_seconds();
+    cm_run_spend(run, CM_TIME_OTHER);
     cm_busy_with("learning", CM_BUSY_ASKED);
-    CM_TRY(learn(run));
-    run->pace.learning += cm_clock_seconds() - start;
+    const cm_status status = learn(run);
+    const double seconds = cm_run_spend_learning(run);
+    CM_TRY(status);
+    run->pace.learning += seconds;
     CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
     return end_round(run);
 }
@@ -196,7 +207,9 @@ static cm_status run_overlap_task(void *context, int task, int worker) {
     (void)worker;
     cm_run *run = context;
     if (task == 1) return run->tasks.acts ? act(run, run->round.share) : CM_OK;
+    const double start = cm_clock_seconds();
     run->tasks.learnt = learn(run);
+    run->tasks.learning = cm_clock_seconds() - start;
     __atomic_store_n(&run->tasks.has_learnt, 1, __ATOMIC_RELEASE);
     return run->tasks.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->tasks.learnt;
 }
@@ -215,16 +228,19 @@ static cm_status iterate_overlapped(cm_run *run) {
     cm_run_overlap *tasks = &run->tasks;
     if (!run->state.is_within) {
         if (run->state.fresh_steps == 0 && !acts_no_more(run)) {
-            CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
+            CM_TRY(act_apart(run));
             CM_TRY(commit(run));
         }
         CM_TRY(begin_round(run));
     }
     tasks->acts = !acting_done(run);
+    tasks->acting = 0.0;
+    cm_run_spend(run, CM_TIME_OTHER);
     __atomic_store_n(&tasks->has_learnt, 0, __ATOMIC_RELEASE);
     cm_status status = cm_run_play(run, "acting and learning", run_overlap_tasks);
     if (__atomic_load_n(&tasks->has_learnt, __ATOMIC_ACQUIRE) == 0)
         return cm_fail(CM_ERR_STATE, "learning did not end, and nothing is saved of it");
+    if (status == CM_OK) cm_run_spend_both(run);
     if (tasks->learnt != CM_OK && tasks->learnt != CM_ERR_INTERRUPTED) return status;
     if (status == CM_OK && tasks->learnt != CM_OK) status = cm_fail(tasks->learnt, "learning was broken off");
     CM_TRY(tasks->acts ? check_acted(run, status) : status);
@@ -318,7 +334,10 @@ static cm_status ask_last(cm_run *run, bool *is_due) {
 static cm_status evaluate(cm_run *run) {
     CM_TRY(cm_run_finish_save(run));
     plan_time(run, true);
-    CM_TRY(check_played(run, cm_run_evaluate(run)));
+    cm_run_spend(run, CM_TIME_OTHER);
+    const cm_status status = cm_run_evaluate(run);
+    cm_run_spend(run, CM_TIME_EVALUATION);
+    CM_TRY(check_played(run, status));
     return ask_time(run);
 }
 
@@ -350,6 +369,7 @@ static cm_status follow_up(cm_run *run) {
     bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||
                       isfinite(run->row.eval_return);
     CM_TRY(cm_run_keep_folder(run));
+    if (is_written) cm_run_tell_time(run);
     if (is_written && cm_run_leads(run)) write_line(run);
     CM_TRY(cm_run_write_histograms(run));
     tell(run);

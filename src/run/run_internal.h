@@ -1,9 +1,9 @@
 /* What the files of a run share: run_facts.c (below all), run_memory.c (its plan), run_shrink.c (a plan that
- * fits), run_acting.c (the agent that acts), run.c (the loop), run_save.c (when it saves), run_open.c (life),
- * run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints),
- * run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan of a GPU's memory),
- * run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other programs read),
- * run_ranks.c (what ranks agree on). */
+ * fits), run_acting.c (the agent that acts), run_time.c (what the time goes to), run.c (the loop), run_save.c (when it
+ * saves), run_open.c (life), run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and
+ * run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan
+ * of a GPU's memory), run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other
+ * programs read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -28,6 +28,7 @@ typedef struct cm_run_overlap {
     bool acts;
     int has_learnt; /* the learning task has ended; atomic */
     cm_status learnt;
+    double acting, learning; /* seconds that they took */
 } cm_run_overlap;
 
 /* A moving picture of the last evaluation, until its row is written: the bytes of a GIF file; empty: there is none. */
@@ -92,6 +93,7 @@ struct cm_run {
     double best_kept;  /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due; /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;  /* clock at the start of this session */
+    double spent;  /* clock up to which state.time has all */
     bool is_told;  /* that an evaluation waits */
     bool is_pictureless;              /* what keeps pictures of evaluations from being made has been said */
     cm_pace pace;                     /* of this session; advice only where acting and learning take turns */
@@ -123,6 +125,17 @@ cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* to the actor's a
 /* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
  * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
 cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
+
+/* run_time.c: what the wall time goes to. The thread of the loop calls all of it. */
+/* The time since the last call belongs to that part. Returns it, in seconds. */
+double cm_run_spend(cm_run *run, cm_time_part part);
+/* The same of learning, which has waited for searches of reanalysis meanwhile; and of acting and learning side by side,
+ * as `tasks` says. The time that both worked is halved between them. */
+double cm_run_spend_learning(cm_run *run);
+void cm_run_spend_both(cm_run *run);
+void cm_run_tell_time(cm_run *run); /* The row gets the seconds of each part since the last row that did. */
+/* The seconds of each part, were the time since the last call one of `part`. */
+void cm_run_time_as(const cm_run *run, cm_time_part part, double time[CM_TIMES]);
 
 /* run_acting.c: the agent that acts, and in 8 bits the ranges of its layers */
 cm_status cm_run_open_actor_agent(cm_run *run) CM_MUST_USE; /* CM_ERR_INPUT for 8 bits on a backend without */

@@ -313,7 +313,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     cm_run *run = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
-    run->began = request->began > 0.0 ? request->began : cm_clock_seconds();
+    run->began = run->spent = request->began > 0.0 ? request->began : cm_clock_seconds();
     cm_busy_with("beginning", CM_BUSY_VAIN);
     run->directory.lock = run->directory.dir.file = run->metrics.lines.file = -1;
     run->board.file.records.file = run->monitor.rows.file = -1;

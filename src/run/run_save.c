@@ -78,10 +78,12 @@ static cm_status fail_save(cm_run *run, cm_status status) {
 
 cm_status cm_run_finish_save(cm_run *run) {
     if (!run->is_saving) return CM_OK;
+    cm_run_spend(run, CM_TIME_OTHER);
     cm_busy_with("saving", CM_BUSY_AWAITED);
     run->is_saving = false;
     run->best_due = run->is_saving_best;
     const cm_status status = cm_checkpoint_wait(run->store);
+    cm_run_spend(run, CM_TIME_SAVING);
     cm_busy_with("ending", CM_BUSY_ASKED);
     return status == CM_OK ? follow_save(run) : fail_save(run, status);
 }
@@ -92,20 +94,24 @@ cm_status cm_run_look_at_save(cm_run *run) {
 
 cm_status cm_run_save_now(cm_run *run) {
     CM_TRY(cm_run_finish_save(run));
+    cm_run_spend(run, CM_TIME_OTHER);
     cm_busy_with("saving", CM_BUSY_AWAITED);
     CM_TRY(cm_run_keep_folder(run));
     note_saved(run);
     CM_TRY(cm_run_advise_of_disk(run, cm_run_save(run)));
+    cm_run_spend(run, CM_TIME_SAVING);
     cm_busy_with("ending", CM_BUSY_ASKED);
     return follow_save(run);
 }
 
 /* The part of a save that the run waits for. */
 static cm_status begin_save(cm_run *run) {
+    cm_run_spend(run, CM_TIME_OTHER);
     cm_busy_with("saving", CM_BUSY_AWAITED);
     CM_TRY(cm_run_keep_folder(run));
     note_saved(run);
     CM_TRY(cm_run_advise_of_disk(run, cm_run_begin_save(run)));
+    cm_run_spend(run, CM_TIME_SAVING);
     cm_busy_with("ending", CM_BUSY_ASKED);
     run->is_saving = true;
     run->is_saving_best = run->best_due;

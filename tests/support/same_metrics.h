@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "run/metrics.h"
 #include "support/folder.h"
@@ -24,6 +25,7 @@ static inline void expect_same_metrics(const char *a, const char *b) {
         for (int i = 0; i < 2; i++) {
             cm_metrics *m = &rows[i][k];
             m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
+            memset(m->time, 0, sizeof m->time);
             cm_metrics_format(m, line[i], sizeof line[i]);
         }
         ck_assert_str_eq(line[0], line[1]);
