@@ -1,4 +1,4 @@
-/* cumind sweep: hyper-parameters by successive halving. */
+/* cumind sweep: hyper-parameters by successive halving, asynchronous or synchronous. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -35,12 +35,18 @@ static cm_status check_length(const cm_configuration *c) {
 }
 
 static cm_status read_numbers(const cm_arguments *arguments, const cm_configuration *c, cm_sweep_plan *plan) {
-    int64_t trials = TRIALS, seeds = 1, rungs;
+    int64_t trials = TRIALS, seeds = 1, rungs, workers = 1;
     CM_TRY(cm_argument_int(arguments, "--trials", 1, CM_SWEEP_TRIALS, &trials));
     CM_TRY(cm_argument_int(arguments, "--seeds", 1, CM_SWEEP_SEEDS, &seeds));
     rungs = cm_sweep_plan_usual_rungs((int)trials);
     CM_TRY(cm_argument_int(arguments, "--rungs", 1, CM_SWEEP_RUNGS, &rungs));
-    plan->trials = (int)trials, plan->seeds = (int)seeds, plan->rungs = (int)rungs;
+    if (cm_argument_is_set(arguments, "--synchronous") && cm_argument_is_set(arguments, "--workers"))
+        return cm_fail(CM_ERR_INPUT,
+                       "sweep: with --synchronous any number of workers may be at a rung: drop --workers");
+    CM_TRY(cm_argument_int(arguments, "--jobs", 1, CM_SEEDS, &workers));
+    CM_TRY(cm_argument_int(arguments, "--workers", 1, CM_SWEEP_TRIALS, &workers));
+    if (cm_argument_is_set(arguments, "--synchronous")) workers = 0;
+    plan->trials = (int)trials, plan->seeds = (int)seeds, plan->rungs = (int)rungs, plan->workers = (int)workers;
     plan->seed = c->run.seed;
     return cm_sweep_plan_divide(plan, c->run.env_steps, c->run.evaluation_interval);
 }
@@ -267,6 +273,12 @@ static cm_status show(const cm_arguments *arguments, const cm_sweep_plan *plan) 
     return status;
 }
 
+static void warn_of_idle(const cm_sweep_plan *plan, int jobs) {
+    if (plan->workers > 0 && jobs > plan->workers * plan->seeds)
+        cm_log(CM_WARNING, "--jobs %d: at most %d of them have work, as the sweep was begun with --workers %d", jobs,
+               plan->workers * plan->seeds, plan->workers);
+}
+
 static cm_status run_jobs(const cm_arguments *arguments, const cm_sweep_plan *plan) {
     static cm_seeds jobs = {.noun = "job", .member = "job"};
     cm_seed_place place;
@@ -275,6 +287,7 @@ static cm_status run_jobs(const cm_arguments *arguments, const cm_sweep_plan *pl
     CM_TRY(cm_argument_int(arguments, "--jobs", 1, CM_SEEDS, &count));
     jobs.count = (int)count;
     for (int i = 0; i < jobs.count; i++) jobs.row[i].seed = i + 1;
+    warn_of_idle(plan, jobs.count);
     say_plan(arguments, plan);
     CM_TRY(cm_seed_jobs_run(arguments, &jobs, jobs.count, &own, &place));
     if (own) return work(arguments, plan, jobs.count, &place);
@@ -297,8 +310,9 @@ static cm_status trust(const cm_arguments *arguments) {
 
 /* A sweep that is there has all but its jobs and outputs fixed. */
 static cm_status open_old(const cm_arguments *arguments, const char *flag) {
-    static const char *const others[] = {"--config", "--seed",  "--backend", "--threads", "--dtype",
-                                         "--trials", "--seeds", "--rungs",   "--run",     "--env-steps"};
+    static const char *const others[] = {"--config", "--seed",      "--backend", "--threads",
+                                         "--dtype",  "--trials",    "--seeds",   "--rungs",
+                                         "--run",    "--env-steps", "--workers", "--synchronous"};
     if (arguments->positional_count > 0)
         return cm_fail(CM_ERR_INPUT, "sweep: %s is of a sweep that is there: %.60s belongs to a new one", flag,
                        arguments->positional[0]);
@@ -344,6 +358,11 @@ static const cm_flag flags[] = {
      "Times that trials are compared, a third of which goes on each time; 3 from nine trials on; 1: all are trained to "
      "their end, which is random search."},
     {"--jobs", "N", "Runs that are trained at once, each on its share of the processors; 1."},
+    {"--workers", "N",
+     "Trials that all jobs and machines may train at once; as many as --jobs. The order of trials follows from it, so "
+     "it "
+     "stays."},
+    {"--synchronous", NULL, "Compare a rung when all its trials have come to its end; any number of jobs may help."},
     {"--run", "DIR", "Folder of the new sweep; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a sweep, also next to other processes and machines that work on it."},
     {"--show", "DIR", "Print what a sweep has found, and end."},
@@ -364,14 +383,16 @@ const cm_command cm_command_sweep = {
         "list; "
         "KEY=LOW..HIGH with a range, by the logarithm where it spans a factor of ten. All else is configured as for "
         "cumind train.\n\n"
-        "Trials are drawn at random and compared by successive halving: after a ninth of the environment steps the "
-        "better third goes on, after a third of them the better third of those. A trial that waits is a run with a "
+        "Trials are drawn at random and compared by asynchronous successive halving (ASHA): after a ninth of the "
+        "environment steps, and after a third of them, a trial goes on as soon as it is in the best third of those "
+        "that "
+        "have come as far. A trial that waits is a run with a "
         "checkpoint that is gone on with to the same bits, so that schedules are those of the whole length. The score "
         "is the mean return of an evaluation there, at the end that of the report, over the seeds of the trial. What "
         "fails counts as worst.\n\n"
         "The folder has all that is known: ledger.jsonl, with a line for each trial at each rung, and best.json, which "
         "cumind train --config takes. It goes on after whatever ended it, and several machines that share the folder "
-        "may work on it at once; the ledger is the same but for its times.",
+        "may work on it at once; with the same --workers the ledger is the same but for its times.",
     .list = list_ranges,
     .flags = flags,
     .examples = "  cumind sweep learning_rate num_simulations=8,16,32 --seeds 3 --jobs 2\n"

@@ -57,12 +57,11 @@ static void print_errors(const cm_sweep_line *const *order, int count) {
                 CM_PRINTABLE(first->error));
 }
 
-static void print_end(const char *folder, const cm_sweep_plan *plan, const cm_sweep_ledger *ledger,
-                      const cm_sweep_line *best) {
+static void print_end(const char *folder, const cm_sweep_ledger *ledger, const cm_sweep_line *best) {
     if (best && !isnan(best->score))
         cm_cli_line(4, "best: trial %d with %.2f; cumind train --config %s/best.json", best->trial, best->score,
                     CM_PRINTABLE(folder));
-    if (!cm_sweep_ledger_is_whole(plan, ledger))
+    if (!cm_sweep_ledger_is_whole(ledger))
         cm_cli_line(4, "unfinished; cumind sweep --resume %s goes on with it", CM_PRINTABLE(folder));
 }
 
@@ -106,7 +105,7 @@ cm_status cm_sweep_table_print(const cm_view *view, const char *folder, const cm
     print_errors(order, ranked);
     CM_TRY(cm_sweep_importance(plan, ledger, share));
     print_importance(plan, share);
-    print_end(folder, plan, ledger, ranked > 0 ? order[0] : NULL);
+    print_end(folder, ledger, ranked > 0 ? order[0] : NULL);
     return CM_OK;
 }
 
@@ -138,7 +137,7 @@ cm_status cm_sweep_table_json(const char *folder, const cm_sweep_plan *plan, con
     CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "folder", folder);
-    cm_json_put_bool(json, "finished", cm_sweep_ledger_is_whole(plan, ledger));
+    cm_json_put_bool(json, "finished", cm_sweep_ledger_is_whole(ledger));
     put_importance(plan, share, json);
     cm_json_begin_array(json, "trials");
     for (int i = 0; i < ranked; i++) put_trial(plan, order[i], json);

@@ -25,37 +25,7 @@ static int compare_lines(const void *a, const void *b) {
     return x->trial - y->trial;
 }
 
-/* Those of `count` lines that go on to a rung of `width`, best first. Returns how many. */
-static int promote(const cm_sweep_line *lines, int count, int width, int *trial) {
-    const cm_sweep_line *order[CM_SWEEP_TRIALS];
-    int kept = 0;
-    for (int i = 0; i < count; i++) order[i] = &lines[i];
-    qsort(order, (size_t)count, sizeof *order, compare_lines);
-    while (kept < width && kept < count && !isnan(order[kept]->score)) {
-        trial[kept] = order[kept]->trial;
-        kept++;
-    }
-    return kept;
-}
-
-bool cm_sweep_ledger_members(const cm_sweep_plan *plan, const cm_sweep_ledger *ledger, int rung, int *trial, int *count,
-                             int *first) {
-    *first = 0, *count = plan->trials;
-    for (int i = 0; i < plan->trials; i++) trial[i] = i;
-    for (int r = 1; r <= rung; r++) {
-        const int before = *count;
-        if (ledger->count < *first + before) return false;
-        *count = promote(ledger->line + *first, before, cm_sweep_plan_width(plan, r), trial);
-        *first += before;
-    }
-    return true;
-}
-
-bool cm_sweep_ledger_is_whole(const cm_sweep_plan *plan, const cm_sweep_ledger *ledger) {
-    int trial[CM_SWEEP_TRIALS], count, first;
-    return cm_sweep_ledger_members(plan, ledger, plan->rungs - 1, trial, &count, &first) &&
-           ledger->count >= first + count;
-}
+bool cm_sweep_ledger_is_whole(const cm_sweep_ledger *ledger) { return !cm_sweep_schedule_next(ledger->schedule); }
 
 int cm_sweep_ledger_rank(const cm_sweep_plan *plan, const cm_sweep_ledger *ledger, const cm_sweep_line **line) {
     int count = 0;
@@ -71,77 +41,54 @@ int cm_sweep_ledger_rank(const cm_sweep_plan *plan, const cm_sweep_ledger *ledge
 
 /* ---- reading ---- */
 
-typedef struct reading {
-    const cm_sweep_plan *plan;
-    cm_sweep_ledger *ledger;
-    int trial[CM_SWEEP_TRIALS], count, first, rung; /* members of the rung that lines are of */
-} reading;
-
-/* The place of the next line: false if none may follow. */
-static bool find_place(reading *r, int *trial) {
-    const int at = r->ledger->count;
-    while (at >= r->first + r->count) {
-        if (r->rung + 1 >= r->plan->rungs) return false;
-        if (!cm_sweep_ledger_members(r->plan, r->ledger, ++r->rung, r->trial, &r->count, &r->first)) return false;
-        if (r->count == 0) return false;
-    }
-    *trial = r->trial[at - r->first];
-    return true;
+static void add(cm_sweep_ledger *ledger, const cm_sweep_line *line) {
+    ledger->line[ledger->count++] = *line;
+    cm_sweep_schedule_take(ledger->schedule, line->score);
 }
 
 static cm_status read_line(void *context, const cm_json *value) {
-    reading *r = context;
+    cm_sweep_ledger *ledger = context;
+    const cm_sweep_place *place = cm_sweep_schedule_next(ledger->schedule);
     const char *error = cm_json_string(cm_json_get(value, "error"));
     int64_t rung, trial, env_steps;
     double seconds;
-    int expected;
     CM_TRY(cm_json_need_int(value, "rung", 0, CM_SWEEP_RUNGS, &rung));
     CM_TRY(cm_json_need_int(value, "trial", 0, CM_SWEEP_TRIALS, &trial));
     CM_TRY(cm_json_need_int(value, "env_steps", 0, CM_JSON_MOST, &env_steps));
     CM_TRY(cm_json_need_number(value, "seconds", &seconds));
-    if (!find_place(r, &expected) || expected != trial || r->rung != rung)
+    if (!place || place->trial != trial || place->rung != rung)
         return cm_fail(CM_ERR_INPUT, "trial %lld at rung %lld does not belong here: the ledger was changed",
                        (long long)trial, (long long)rung);
-    cm_sweep_line *line = &r->ledger->line[r->ledger->count++];
-    *line = (cm_sweep_line){.rung = (int)rung, .trial = (int)trial, .env_steps = env_steps, .seconds = seconds};
-    line->score = cm_json_number(cm_json_get(value, "score"), (double)NAN);
-    if (error) snprintf(line->error, sizeof line->error, "%s", error);
+    cm_sweep_line line = {.rung = (int)rung, .trial = (int)trial, .env_steps = env_steps, .seconds = seconds};
+    line.score = cm_json_number(cm_json_get(value, "score"), (double)NAN);
+    if (error) snprintf(line.error, sizeof line.error, "%s", error);
+    add(ledger, &line);
     return CM_OK;
 }
 
-static int most_lines(const cm_sweep_plan *plan) {
-    int count = 0;
-    for (int r = 0; r < plan->rungs; r++) count += cm_sweep_plan_width(plan, r);
-    return count;
-}
-
-static cm_status read_into(const char *path, reading *r) {
+static cm_status read_into(const char *path, cm_sweep_ledger *ledger) {
     if (!cm_file_exists(path)) return CM_OK;
-    return cm_json_read_growing(path, CM_JSON_SMALL, read_line, r);
+    return cm_json_read_growing(path, CM_JSON_SMALL, read_line, ledger);
 }
 
-static cm_status begin_reading(const cm_sweep_plan *plan, cm_sweep_ledger *out, reading **r) {
+static cm_status begin(const cm_sweep_plan *plan, cm_sweep_ledger *out) {
+    const size_t most = (size_t)plan->trials * (size_t)plan->rungs;
     *out = (cm_sweep_ledger){.count = 0};
-    CM_TRY(cm_alloc(&out->line, (size_t)most_lines(plan), sizeof *out->line, "a ledger"));
-    CM_TRY(cm_alloc(r, 1, sizeof **r, "a ledger"));
-    (*r)->plan = plan, (*r)->ledger = out;
-    (void)cm_sweep_ledger_members(plan, out, 0, (*r)->trial, &(*r)->count, &(*r)->first);
-    return CM_OK;
+    CM_TRY(cm_sweep_schedule_create(plan, &out->schedule));
+    return cm_alloc(&out->line, most, sizeof *out->line, "a ledger");
 }
 
 cm_status cm_sweep_ledger_read(const char *folder, const cm_sweep_plan *plan, cm_sweep_ledger *out) {
     char path[PATH_MAX];
-    reading *r = NULL;
-    CM_TRY(begin_reading(plan, out, &r));
-    cm_status status = cm_path_join(path, sizeof path, folder, file_name);
-    if (status == CM_OK) status = read_into(path, r);
-    free(r);
-    return status;
+    CM_TRY(begin(plan, out));
+    CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
+    return read_into(path, out);
 }
 
 void cm_sweep_ledger_free(cm_sweep_ledger *ledger) {
     free(ledger->line);
-    ledger->line = NULL, ledger->count = 0;
+    cm_sweep_schedule_destroy(ledger->schedule);
+    *ledger = (cm_sweep_ledger){.count = 0};
 }
 
 /* ---- writing ---- */
@@ -197,15 +144,17 @@ static cm_status write_line(cm_append_file *file, cm_json_writer *json) {
     return status;
 }
 
-static cm_status append_trial(const char *folder, reading *r, int trial, cm_append_file *file, bool *found) {
+static cm_status append_trial(const char *folder, const cm_sweep_plan *plan, cm_sweep_ledger *ledger,
+                              cm_append_file *file, bool *found) {
+    const cm_sweep_place place = *cm_sweep_schedule_next(ledger->schedule);
     cm_json_writer *json;
     cm_sweep_line line;
     CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
-    cm_json_put_int(json, "rung", r->rung);
-    cm_json_put_int(json, "trial", trial);
-    cm_sweep_space_put(&r->plan->space, r->plan->seed, trial, json, "values");
-    cm_status status = gather(folder, r->plan, r->rung, trial, json, &line, found);
+    cm_json_put_int(json, "rung", place.rung);
+    cm_json_put_int(json, "trial", place.trial);
+    cm_sweep_space_put(&plan->space, plan->seed, place.trial, json, "values");
+    cm_status status = gather(folder, plan, place.rung, place.trial, json, &line, found);
     if (status == CM_OK && *found) {
         cm_json_put_double(json, "score", line.score);
         if (line.error[0]) cm_json_put_string(json, "error", line.error);
@@ -215,19 +164,16 @@ static cm_status append_trial(const char *folder, reading *r, int trial, cm_appe
         cm_json_end_object(json);
         status = write_line(file, json);
     }
-    if (status == CM_OK && *found) r->ledger->line[r->ledger->count++] = line;
+    if (status == CM_OK && *found) add(ledger, &line);
     cm_json_writer_destroy(json);
     return status;
 }
 
-static cm_status append_all(const char *folder, reading *r) {
+static cm_status append_all(const char *folder, const cm_sweep_plan *plan, cm_sweep_ledger *ledger) {
     cm_append_file file;
     cm_status status = open_file(folder, &file);
-    for (bool found = true; status == CM_OK && found;) {
-        int trial;
-        if (!find_place(r, &trial)) break;
-        status = append_trial(folder, r, trial, &file, &found);
-    }
+    for (bool found = true; status == CM_OK && found && !cm_sweep_ledger_is_whole(ledger);)
+        status = append_trial(folder, plan, ledger, &file, &found);
     cm_append_close(&file);
     return status;
 }
@@ -245,28 +191,25 @@ static cm_status write_best(const char *folder, const cm_sweep_plan *plan, const
     return status;
 }
 
-static cm_status extend(const char *folder, reading *r, bool renews, int *fresh) {
+static cm_status extend(const char *folder, const cm_sweep_plan *plan, bool renews, cm_sweep_ledger *ledger,
+                        int *fresh) {
     char path[PATH_MAX];
     CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
-    CM_TRY(read_into(path, r));
-    *fresh = r->ledger->count;
-    CM_TRY(append_all(folder, r));
-    return renews || r->ledger->count > *fresh ? write_best(folder, r->plan, r->ledger) : CM_OK;
+    CM_TRY(read_into(path, ledger));
+    *fresh = ledger->count;
+    CM_TRY(append_all(folder, plan, ledger));
+    return renews || ledger->count > *fresh ? write_best(folder, plan, ledger) : CM_OK;
 }
 
 cm_status cm_sweep_ledger_extend(const char *folder, const cm_sweep_plan *plan, bool renews, cm_sweep_ledger *out,
                                  int *fresh) {
     char lock[PATH_MAX];
-    reading *r = NULL;
     int claim;
     *fresh = 0;
-    CM_TRY(begin_reading(plan, out, &r));
-    cm_status status = cm_path_join(lock, sizeof lock, folder, "ledger.lock");
-    if (status == CM_OK) status = cm_sweep_claim(lock, true, &claim);
-    if (status == CM_OK) {
-        status = extend(folder, r, renews, fresh);
-        cm_sweep_release(claim);
-    }
-    free(r);
+    CM_TRY(begin(plan, out));
+    CM_TRY(cm_path_join(lock, sizeof lock, folder, "ledger.lock"));
+    CM_TRY(cm_sweep_claim(lock, true, &claim));
+    const cm_status status = extend(folder, plan, renews, out, fresh);
+    cm_sweep_release(claim);
     return status;
 }

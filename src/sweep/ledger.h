@@ -3,14 +3,14 @@
  *     {"rung": 0, "trial": 3, "env_steps": 1763, "values": {"learning_rate": 0.001, "num_simulations": 8},
  *      "scores": [21.5, 19.25], "score": 20.375, "seconds": 12.7, "written": 1764359100}
  *
- * Lines stand in the order of the sweep: rung by rung; in the first one by number, later the best of the rung before
- * first. A line waits for those before it. So the lines are the same, and in the same order, whatever number of workers
- * and machines made them and however often they were killed; only "seconds" and "written" differ. A trial with a run
- * that has failed has the score null, an "error", and counts as worst. Whoever appends holds FOLDER/ledger.lock, and
- * first takes off a line that a machine left torn. */
+ * Lines stand in the order of the sweep (sweep/schedule.h). A line waits for those before it. So the lines are the
+ * same, and in the same order, whatever number of workers and machines made them and however often they were killed;
+ * only "seconds" and "written" differ. A trial with a run that has failed has the score null, an "error", and counts as
+ * worst. Whoever appends holds FOLDER/ledger.lock, and first takes off a line that a machine left torn. */
 #ifndef CM_SWEEP_LEDGER_H
 #define CM_SWEEP_LEDGER_H
 
+#include "sweep/schedule.h"
 #include "sweep/task.h"
 
 #ifdef __cplusplus
@@ -27,7 +27,8 @@ typedef struct cm_sweep_line {
 
 typedef struct cm_sweep_ledger {
     int count;
-    cm_sweep_line *line; /* owned */
+    cm_sweep_line *line;         /* owned */
+    cm_sweep_schedule *schedule; /* after them; owned */
 } cm_sweep_ledger;
 
 /* A missing file is an empty ledger; what follows the last newline is left out. Errors: CM_ERR_INPUT for a line that
@@ -40,13 +41,8 @@ void cm_sweep_ledger_free(cm_sweep_ledger *ledger);
 cm_status cm_sweep_ledger_extend(const char *folder, const cm_sweep_plan *plan, bool renews, cm_sweep_ledger *out,
                                  int *fresh) CM_MUST_USE;
 
-/* The trials of a rung, in order, in trial[plan->trials]; how many, and the number of their first line. False if the
- * rung before it is not complete. All may have failed there: then there are none. */
-bool cm_sweep_ledger_members(const cm_sweep_plan *plan, const cm_sweep_ledger *ledger, int rung, int *trial, int *count,
-                             int *first);
-
 /* Whether no line is missing any more. */
-bool cm_sweep_ledger_is_whole(const cm_sweep_plan *plan, const cm_sweep_ledger *ledger);
+bool cm_sweep_ledger_is_whole(const cm_sweep_ledger *ledger);
 
 /* The last line of every trial that has one, best first: by its rung, then by score, failed ones last, then by number.
  * line[plan->trials]; returns how many. */

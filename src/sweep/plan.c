@@ -5,6 +5,7 @@
 #include "core/file.h"
 
 static const char file_name[] = "sweep.json";
+enum { FORMAT = 2 }; /* 1 had no workers: its rungs are synchronous */
 
 static int64_t power(int exponent) {
     int64_t x = 1;
@@ -42,10 +43,11 @@ cm_status cm_sweep_plan_save(const cm_sweep_plan *plan, const char *folder) {
     CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
     CM_TRY(cm_json_writer_create(2, &json));
     cm_json_begin_object(json, NULL);
-    cm_json_put_int(json, "format", 1);
+    cm_json_put_int(json, "format", FORMAT);
     cm_json_put_int(json, "trials", plan->trials);
     cm_json_put_int(json, "seeds", plan->seeds);
     cm_json_put_int(json, "seed", plan->seed);
+    cm_json_put_int(json, "workers", plan->workers);
     cm_json_begin_array(json, "steps");
     for (int r = 0; r < plan->rungs; r++) cm_json_put_int(json, NULL, plan->steps[r]);
     cm_json_end_array(json);
@@ -72,16 +74,17 @@ static cm_status read_steps(const cm_json *array, cm_sweep_plan *out) {
 
 static cm_status read_plan(const cm_json *root, cm_sweep_plan *out) {
     const cm_json *steps, *keys;
-    int64_t trials, seeds, format;
+    int64_t trials, seeds, format, workers = 0;
     *out = (cm_sweep_plan){.rungs = 0};
-    CM_TRY(cm_json_need_int(root, "format", 1, 1, &format));
+    CM_TRY(cm_json_need_int(root, "format", 1, FORMAT, &format));
     CM_TRY(cm_json_need_int(root, "trials", 1, CM_SWEEP_TRIALS, &trials));
     CM_TRY(cm_json_need_int(root, "seeds", 1, CM_SWEEP_SEEDS, &seeds));
     CM_TRY(cm_json_need_int(root, "seed", 0, CM_JSON_MOST, &out->seed));
     CM_TRY(cm_json_need_int(root, "evaluation_interval", 1, CM_JSON_MOST, &out->interval));
+    if (format > 1) CM_TRY(cm_json_need_int(root, "workers", 0, CM_SWEEP_TRIALS, &workers));
     CM_TRY(cm_json_need(root, "steps", CM_JSON_ARRAY, &steps));
     CM_TRY(cm_json_need(root, "keys", CM_JSON_ARRAY, &keys));
-    out->trials = (int)trials, out->seeds = (int)seeds;
+    out->trials = (int)trials, out->seeds = (int)seeds, out->workers = (int)workers;
     CM_TRY(read_steps(steps, out));
     return cm_sweep_space_read(keys, &out->space);
 }

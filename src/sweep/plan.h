@@ -8,9 +8,9 @@
  *     trials/007/seed-42.lock          held (flock) by the process that trains it
  *     trials/007/seed-42.rung-0.json   what it has reached there (sweep/task.h)
  *
- * Successive halving (Jamieson and Talwalkar 2016), in which the better third of the trials goes on at every rung: rung
- * r of R ends after 3^(r + 1 - R) of the environment steps of a whole run. A trial pauses there and goes on later from
- * its checkpoint, to the bits of an unbroken run: schedules are those of the whole length from the beginning. */
+ * Successive halving, in which the better third of the trials goes on at every rung (sweep/schedule.h): rung r of R
+ * ends after 3^(r + 1 - R) of the environment steps of a whole run. A trial pauses there and goes on later from its
+ * checkpoint, to the bits of an unbroken run: schedules are those of the whole length from the beginning. */
 #ifndef CM_SWEEP_PLAN_H
 #define CM_SWEEP_PLAN_H
 
@@ -27,6 +27,7 @@ enum { CM_SWEEP_RUNGS = 8, CM_SWEEP_TRIALS = 9999, CM_SWEEP_SEEDS = 64, CM_SWEEP
 typedef struct cm_sweep_plan {
     cm_sweep_space space;
     int trials, seeds, rungs;      /* at least 1 each; runs of a trial, which differ in their seeds */
+    int workers;                   /* that the order of trials is for (sweep/schedule.h); 0: rungs are synchronous */
     int64_t seed;                  /* of the draws, and of the first run of a trial; that of the next one is + 1 */
     int64_t steps[CM_SWEEP_RUNGS]; /* environment steps at which rung r ends, strictly increasing */
     int64_t interval;              /* environment steps between evaluations: steps[0 .. rungs - 2] are multiples */
@@ -39,7 +40,7 @@ cm_status cm_sweep_plan_divide(cm_sweep_plan *plan, int64_t env_steps, int64_t e
 /* As many as halving makes of so many trials, but no more than three: then rung 0 is a ninth of the whole length. */
 int cm_sweep_plan_usual_rungs(int trials);
 
-/* Trials that rung r has, unless more than the others have failed. */
+/* Trials that rung r has at least, unless more than the others have failed; if it is synchronous no others. */
 int cm_sweep_plan_width(const cm_sweep_plan *plan, int rung);
 
 /* Errors: CM_ERR_INPUT "FOLDER: holds no sweep ...", also for a file that is damaged. */

@@ -14,8 +14,7 @@ typedef struct job {
     const cm_sweep_worker *worker;
     cm_sweep_ledger ledger;
     cm_sweep_progress progress;
-    int trial[CM_SWEEP_TRIALS], count, first; /* of the rung */
-    int64_t done_before, steps;               /* steps of earlier pieces; those of this one so far */
+    int64_t done_before, steps; /* steps of earlier pieces; those of this one so far */
 } job;
 
 /* ---- how far it is ---- */
@@ -30,15 +29,27 @@ static bool is_done(const job *j, int rung, int trial, int64_t seed) {
     return cm_sweep_result_read(j->worker->folder, rung, trial, seed, &found, &result) == CM_OK && found;
 }
 
-static void count_rung(job *j, int rung, int width) {
+/* Those that have no line yet may have results. */
+static int count_open(const job *j, int rung) {
     const cm_sweep_plan *plan = j->worker->plan;
-    int done = 0;
-    for (int i = 0; rung == j->progress.rung && i < j->count; i++)
-        for (int s = 0; s < plan->seeds; s++) done += is_done(j, rung, j->trial[i], plan->seed + s);
-    if (rung < j->progress.rung) done = width * plan->seeds;
-    j->progress.runs += width * plan->seeds;
+    int count, done = 0;
+    const cm_sweep_place *place = cm_sweep_schedule_open(j->ledger.schedule, &count);
+    for (int i = 0; i < count; i++)
+        for (int s = 0; place[i].rung == rung && s < plan->seeds; s++)
+            done += is_done(j, rung, place[i].trial, plan->seed + s);
+    return done;
+}
+
+static void count_rung(job *j, int rung) {
+    const cm_sweep_plan *plan = j->worker->plan;
+    const cm_sweep_schedule *schedule = j->ledger.schedule;
+    const int done = cm_sweep_schedule_count(schedule, rung, false) * plan->seeds + count_open(j, rung);
+    const bool is_over = cm_sweep_ledger_is_whole(&j->ledger);
+    int trials = cm_sweep_schedule_count(schedule, rung, true);
+    if (!is_over && trials < cm_sweep_plan_width(plan, rung)) trials = cm_sweep_plan_width(plan, rung);
+    j->progress.runs += trials * plan->seeds;
     j->progress.runs_done += done;
-    j->progress.steps_left += (width * plan->seeds - done) * length_of(plan, rung);
+    j->progress.steps_left += (trials * plan->seeds - done) * length_of(plan, rung);
 }
 
 static void measure(job *j) {
@@ -49,7 +60,7 @@ static void measure(job *j) {
     p->best = ranked > 0 ? order[0]->score : (double)NAN;
     p->best_trial = ranked > 0 ? order[0]->trial : -1;
     p->runs = p->runs_done = 0, p->steps_left = 0;
-    for (int r = 0; r < plan->rungs; r++) count_rung(j, r, r == p->rung ? j->count : cm_sweep_plan_width(plan, r));
+    for (int r = 0; r < plan->rungs; r++) count_rung(j, r);
 }
 
 static void tell_step(void *context, const cm_sweep_task *task, const cm_metrics *row) {
@@ -62,12 +73,12 @@ static void tell_step(void *context, const cm_sweep_task *task, const cm_metrics
 
 /* ---- pieces ---- */
 
-static cm_status do_piece(job *j, int trial, int64_t seed) {
+static cm_status do_piece(job *j, const cm_sweep_place *place, int64_t seed) {
     const cm_sweep_worker *w = j->worker;
     const cm_sweep_task task = {.folder = w->folder,
                                 .plan = w->plan,
-                                .rung = j->progress.rung,
-                                .trial = trial,
+                                .rung = place->rung,
+                                .trial = place->trial,
                                 .seed = seed,
                                 .program = w->program,
                                 .space = w->space,
@@ -79,47 +90,46 @@ static cm_status do_piece(job *j, int trial, int64_t seed) {
     j->done_before = j->progress.steps_made, j->steps = 0;
     const cm_status status = cm_sweep_task_run(&task);
     if (status == CM_OK || status == CM_ERR_INTERRUPTED) return status;
-    return cm_fail_in(status, "trial %d, seed %lld", trial, (long long)seed);
+    return cm_fail_in(status, "trial %d, seed %lld", place->trial, (long long)seed);
 }
 
 /* *made: it was neither done nor claimed by another. */
-static cm_status try_piece(job *j, int trial, int64_t seed, bool *made) {
+static cm_status try_piece(job *j, const cm_sweep_place *place, int64_t seed, bool *made) {
     char lock[PATH_MAX];
     int claim;
-    if (is_done(j, j->progress.rung, trial, seed)) return CM_OK;
-    CM_TRY(cm_sweep_run_path(j->worker->folder, trial, seed, ".lock", lock));
+    if (is_done(j, place->rung, place->trial, seed)) return CM_OK;
+    CM_TRY(cm_sweep_run_path(j->worker->folder, place->trial, seed, ".lock", lock));
     CM_TRY(cm_directory_make_parent(lock));
     CM_TRY(cm_sweep_claim(lock, false, &claim));
-    *made = claim >= 0 && !is_done(j, j->progress.rung, trial, seed); /* it may have been, meanwhile */
-    const cm_status status = *made ? do_piece(j, trial, seed) : CM_OK;
+    *made = claim >= 0 && !is_done(j, place->rung, place->trial, seed); /* it may have been, meanwhile */
+    const cm_status status = *made ? do_piece(j, place, seed) : CM_OK;
     cm_sweep_release(claim);
     return status;
 }
 
 static cm_status make_one(job *j, bool *made) {
     const cm_sweep_plan *plan = j->worker->plan;
+    int count;
+    const cm_sweep_place *place = cm_sweep_schedule_open(j->ledger.schedule, &count);
     *made = false;
-    for (int i = 0; i < j->count && !*made; i++)
-        for (int s = 0; s < plan->seeds && !*made; s++) CM_TRY(try_piece(j, j->trial[i], plan->seed + s, made));
+    for (int i = 0; i < count && !*made; i++)
+        for (int s = 0; s < plan->seeds && !*made; s++) CM_TRY(try_piece(j, &place[i], plan->seed + s, made));
     return CM_OK;
 }
 
 /* ---- the work ---- */
 
-/* The ledger as it is, and the rung that is not complete. *is_over: there is none. */
+/* The ledger as it is. *is_over: it is whole. */
 static cm_status look(job *j, bool is_first, bool *is_over) {
     const cm_sweep_worker *w = j->worker;
     int fresh;
     cm_sweep_ledger_free(&j->ledger);
     CM_TRY(cm_sweep_ledger_extend(w->folder, w->plan, is_first, &j->ledger, &fresh));
-    *is_over = cm_sweep_ledger_is_whole(w->plan, &j->ledger);
-    for (int r = 0; r < w->plan->rungs; r++)
-        if (cm_sweep_ledger_members(w->plan, &j->ledger, r, j->trial, &j->count, &j->first)) j->progress.rung = r;
-    (void)cm_sweep_ledger_members(w->plan, &j->ledger, j->progress.rung, j->trial, &j->count, &j->first);
+    *is_over = cm_sweep_ledger_is_whole(&j->ledger);
     measure(j);
     for (int i = fresh; w->on_line && i < j->ledger.count; i++)
         w->on_line(w->context, &j->progress, &j->ledger.line[i]);
-    if (j->count > 0 && !(*is_over && isnan(j->progress.best))) return CM_OK;
+    if (!*is_over || !isnan(j->progress.best)) return CM_OK;
     return cm_fail(CM_ERR_STATE, "all trials have failed; trial %d: %s", j->ledger.line[0].trial,
                    j->ledger.line[0].error);
 }
@@ -132,7 +142,7 @@ static cm_status work(job *j) {
         if (is_first) CM_TRY(cm_sweep_check_base(j->worker->folder));
         if (cm_stop_asked(j->worker->user)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
         CM_TRY(make_one(j, &made));
-        if (!made) usleep(PAUSE); /* the others are at what is left of the rung */
+        if (!made) usleep(PAUSE); /* the others are at what is open */
     }
 }
 

@@ -1,6 +1,6 @@
 /* A worker of a sweep: it takes one piece of work after another until none is left. Any number of them, in processes of
  * their own and on machines that share the folder, work on one sweep; they know of each other by claims and results
- * alone. A rung begins when the one before it is complete, so which trials it has depends on no one's speed. */
+ * alone. What they do is the schedule's, so which trials go on depends on no one's speed. */
 #ifndef CM_SWEEP_WORKER_H
 #define CM_SWEEP_WORKER_H
 
@@ -12,7 +12,7 @@ extern "C" {
 
 /* How far the sweep is, for its users. */
 typedef struct cm_sweep_progress {
-    int rung, runs, runs_done;      /* pieces of all rungs; a rung that is short of trials makes them fewer */
+    int runs, runs_done;            /* pieces of all rungs that are known of; whoever goes on early makes them more */
     int64_t steps_left, steps_made; /* environment steps of pieces that are not done; that this worker has made */
     double best;                    /* score of the best trial so far; NAN: none */
     int best_trial;

@@ -40,6 +40,7 @@ START_TEST(a_sweep_that_is_killed_goes_on_to_the_ledger_of_the_unbroken_one) {
     ck_assert_int_eq(kill(child, SIGKILL), 0); /* its worker ends with it, saved or not */
     cm_program_wait(child);
     expect_ok("sweep --resume killed --jobs 2 --quiet");
+    ck_assert_ptr_nonnull(strstr(result.err, "--jobs 2: at most 1 of them have work"));
     read_ledger("killed", killed, sizeof killed);
     ck_assert_str_eq(whole, killed);
     expect_ok("train --config killed/best.json --run best --quiet --env-steps 256");
@@ -153,12 +154,15 @@ START_TEST(what_cannot_be_is_one_line) {
         {"sweep learning_rate --trials 0", "--trials: must be an integer in 1..9999"},
         {"sweep learning_rate --seeds 0", "--seeds: must be an integer in 1..64"},
         {"sweep learning_rate --trials 8 --rungs 3", "3 rungs are for at least 9 trials"},
+        {"sweep learning_rate --workers 0", "--workers: must be an integer in 1..9999"},
+        {"sweep learning_rate --synchronous --workers 2", "drop --workers"},
         {"sweep learning_rate --set updates=9", "--env-steps N"},
         {"sweep learning_rate --env nowhere", "nowhere: there is no such environment"},
         {"sweep --resume nowhere", "nowhere: holds no sweep"},
         {"sweep --show nowhere", "nowhere: holds no sweep"},
         {"sweep --show a --resume b", "give either --show or --resume"},
         {"sweep --resume a learning_rate", "learning_rate belongs to a new one"},
+        {"sweep --resume a --workers 3", "--workers belongs to a new one"},
         {"sweep --resume a --trials 3", "--trials belongs to a new one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -23,7 +23,7 @@ static void begin(void) {
     for (int i = 0; i < 3; i++) ck_assert(cm_sweep_space_add(&plan.space, config, words[i]) == CM_OK);
     cm_config_destroy(config);
     for (int t = 0; t < TRIALS; t++) lines[t] = (cm_sweep_line){.trial = t};
-    ledger = (cm_sweep_ledger){TRIALS, lines};
+    ledger = (cm_sweep_ledger){.count = TRIALS, .line = lines};
 }
 
 static void draw(int trial, int key, char value[CM_SWEEP_TEXT]) {

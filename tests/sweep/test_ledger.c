@@ -15,7 +15,7 @@
 enum { TRIALS = 9, SEED = 5 };
 static cm_sweep_plan plan;
 
-/* A sweep of nine trials with two seeds, in three rungs of 100, 300 and 900 steps. */
+/* A synchronous sweep of nine trials with two seeds, in three rungs of 100, 300 and 900 steps. */
 static void begin(void) {
     cm_configuration configuration, scratch;
     cm_config *config;
@@ -136,13 +136,49 @@ START_TEST(lines_stand_in_the_order_of_the_sweep_however_results_come) {
     cm_sweep_ledger_free(&ledger);
     reach(1, 4, 1.0), reach(1, 6, 3.0), reach(1, 2, 2.0);
     ledger = extend(3);
-    ck_assert(!cm_sweep_ledger_is_whole(&plan, &ledger));
+    ck_assert(!cm_sweep_ledger_is_whole(&ledger));
     cm_sweep_ledger_free(&ledger);
     reach(2, 6, 9.0);
     ledger = extend(1);
     expect_trials(&ledger, expected, 13);
-    ck_assert(cm_sweep_ledger_is_whole(&plan, &ledger));
+    ck_assert(cm_sweep_ledger_is_whole(&ledger));
     cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+/* Every third result sends one on at once; equal scores go by number. */
+START_TEST(lines_of_an_asynchronous_sweep_follow_from_those_before_them) {
+    cm_sweep_ledger ledger;
+    begin();
+    plan.workers = 1;
+    for (int t = 0; t < TRIALS; t++) reach(0, t, 1.0);
+    ledger = extend(3);
+    expect_trials(&ledger, (const int[]){0, 1, 2}, 3);
+    cm_sweep_ledger_free(&ledger);
+    reach(1, 0, 5.0);
+    ledger = extend(4);
+    expect_trials(&ledger, (const int[]){0, 1, 2, 0, 3, 4, 5}, 7);
+    ck_assert(cm_sweep_schedule_next(ledger.schedule)->trial == 1);
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+START_TEST(a_sweep_of_format_1_is_synchronous) {
+    char path[PATH_MAX];
+    cm_sweep_plan back;
+    begin();
+    plan.workers = 3;
+    ck_assert(cm_sweep_plan_save(&plan, cm_test_folder) == CM_OK);
+    ck_assert(cm_sweep_plan_load(cm_test_folder, &back) == CM_OK);
+    ck_assert_int_eq(back.workers, 3);
+    char *text = read_text("sweep.json"), *format = strstr(text, "\"format\": 2");
+    ck_assert_ptr_nonnull(format);
+    format[strlen("\"format\": ")] = '1';
+    snprintf(path, sizeof path, "%s/sweep.json", cm_test_folder);
+    ck_assert(cm_file_write(path, text, strlen(text)) == CM_OK);
+    free(text);
+    ck_assert(cm_sweep_plan_load(cm_test_folder, &back) == CM_OK);
+    ck_assert_int_eq(back.workers, 0);
 }
 END_TEST
 
@@ -179,17 +215,16 @@ END_TEST
 START_TEST(what_has_failed_counts_as_worst) {
     const cm_sweep_line *order[TRIALS];
     cm_sweep_ledger ledger;
-    int trial[TRIALS], count, first;
+    int count;
     begin();
     for (int t = 0; t < TRIALS; t++) reach(0, t, t == 3 || t == 8 ? -50.0 : (double)NAN);
     write_result(0, 5, SEED, 100.0);
     ledger = extend(9);
     ck_assert_str_eq(ledger.line[5].error, "seed 6: update 3: not finite");
     ck_assert(isnan(ledger.line[5].score));
-    ck_assert(cm_sweep_ledger_members(&plan, &ledger, 1, trial, &count, &first));
+    const cm_sweep_place *place = cm_sweep_schedule_open(ledger.schedule, &count);
     ck_assert_int_eq(count, 2);
-    ck_assert_int_eq(first, 9);
-    ck_assert(trial[0] == 3 && trial[1] == 8);
+    ck_assert(place[0].trial == 3 && place[0].rung == 1 && place[1].trial == 8 && place[1].rung == 1);
     ck_assert_int_eq(cm_sweep_ledger_rank(&plan, &ledger, order), TRIALS);
     ck_assert(order[0]->trial == 3 && order[1]->trial == 8 && order[2]->trial == 0);
     cm_sweep_ledger_free(&ledger);
@@ -255,6 +290,8 @@ int main(void) {
     tcase_add_test(cases, rungs_divide_the_steps_by_three_at_multiples_of_the_interval);
     tcase_add_test(cases, a_plan_is_read_as_it_was_written);
     tcase_add_test(cases, lines_stand_in_the_order_of_the_sweep_however_results_come);
+    tcase_add_test(cases, lines_of_an_asynchronous_sweep_follow_from_those_before_them);
+    tcase_add_test(cases, a_sweep_of_format_1_is_synchronous);
     tcase_add_test(cases, a_torn_line_is_cut_and_written_again);
     tcase_add_test(cases, a_line_that_does_not_belong_there_is_refused);
     tcase_add_test(cases, what_has_failed_counts_as_worst);

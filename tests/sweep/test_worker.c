@@ -38,12 +38,12 @@ static void path_in(const char *sweep, const char *name, char path[PATH_MAX]) {
     snprintf(path, PATH_MAX, "%s/%s%s%s", cm_test_folder, sweep, *name ? "/" : "", name);
 }
 
-/* A sweep of three trials in two rungs, in a folder of that name; all vary the learning rate. */
+/* A sweep of three trials in two rungs for two workers, in a folder of that name; all vary the learning rate. */
 static void begin(const char *sweep, const char *key) {
     char path[PATH_MAX];
     cm_configuration configuration, scratch;
     cm_config *config;
-    plan = (cm_sweep_plan){.trials = TRIALS, .seeds = 1, .rungs = 2, .seed = SEED};
+    plan = (cm_sweep_plan){.trials = TRIALS, .seeds = 1, .rungs = 2, .workers = 2, .seed = SEED};
     ck_assert(cm_configuration_create(&scratch, &config) == CM_OK);
     ck_assert(cm_sweep_space_add(&plan.space, config, "learning_rate") == CM_OK);
     if (key) ck_assert(cm_sweep_space_add(&plan.space, config, key) == CM_OK);
