@@ -4,8 +4,8 @@
 
 static const double lag = 0.1, share_of_lag = 0.1; /* seconds, and of all seconds */
 static const double share_planned = 0.85;          /* of the simulations that a rate promises */
-static const double share_of_reserve = 0.5;        /* of a search's time, for pauses */
-static const double share_of_pause = 0.7;          /* of the longest pause that the next search still expects */
+static const double share_of_reserve = 0.75;       /* of a search's time, for pauses */
+static const double share_of_pause = 0.9;          /* of the longest pause that the next search still expects */
 enum { FIRST = 16 };                               /* simulations that measure an unknown rate */
 
 double cm_time_of_search(double seconds) { return fmax(seconds - lag - share_of_lag * seconds, 0.1 * seconds); }

@@ -40,9 +40,10 @@ typedef struct cm_time_rate {
     double pause; /* seconds in which the search did not look at the clock, the longest lately */
 } cm_time_rate;
 
-/* cm_planner_run within cm_time_of_search(seconds), or down to half of it where the machine is loaded, by planners with
- * the parameters `search`. It makes at least one simulation, whatever the time. `stop` (NULL: never) breaks it off as
- * cm_planner_heed says; the planner heeds it afterwards. `seconds` 0: cm_planner_run. Errors: those of cm_planner_run.
+/* cm_planner_run within cm_time_of_search(seconds), or down to a quarter of it where the machine is loaded, by planners
+ * with the parameters `search`. It makes at least one simulation, whatever the time. `stop` (NULL: never) breaks it off
+ * as cm_planner_heed says; the planner heeds it afterwards. `seconds` 0: cm_planner_run. Errors: those of
+ * cm_planner_run.
  */
 cm_status cm_time_run(cm_time_rate *known, cm_planner *planner, const cm_search_params *search, const cm_roots *roots,
                       const cm_search_result *result, double seconds, const cm_stop *stop) CM_MUST_USE;
