@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "run/quantised.h"
 #include "run/run_internal.h"
 
-bool cm_counterpart_trained_for_8_bits(const cm_json *state) {
+bool cm_counterpart_has_ranges(const cm_json *state) {
+    const cm_json *has_ranges = cm_json_get(state, CM_STATE_TRAINED_RANGES);
+    if (has_ranges) return cm_json_is_true(has_ranges);
     const char *value = cm_json_string(cm_json_get(cm_json_get(state, CM_STATE_FIXED), "quantization"));
     return value && strcmp(value, "\"qat\"") == 0; /* a value as JSON has it */
 }

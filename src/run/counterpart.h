@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Whether the run of a checkpoint trained for 8 bits, by its state.json; no for those of before the key. */
-bool cm_counterpart_trained_for_8_bits(const cm_json *state);
+/* Whether the arrays of a checkpoint have ranges of training, by its state.json: those of a run that trained for 8 bits
+ * have, unless they were quantised without (run/quantised.h). No for those of before the key. */
+bool cm_counterpart_has_ranges(const cm_json *state);
 
 typedef struct cm_counterpart {
     const cm_network *of; /* borrowed */

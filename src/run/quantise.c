@@ -177,11 +177,15 @@ static cm_status choose(quantising *q, cm_quantise_result *out) {
     return CM_OK;
 }
 
-/* Ranges of training take the place of those that were measured, if there are any yet. */
+/* Of a network that trained for 8 bits all layers that have a range of training are in 8 bits, and others are not. A
+ * range of training follows the largest numbers of batches, so half of these are above it; and it is of the parameters
+ * that train, where agents may play with their average. So it is raised to what the positions need: on CartPole one
+ * that clips the observations costs 27 of 500. */
 static void take_trained(quantising *q, cm_quantise_result *out) {
     cm_network_trained_ranges(q->request->network, q->request->state, q->tried);
     for (int i = 0; i < q->table->count; i++) out->is_trained = out->is_trained || q->tried[i] > 0.0f;
-    if (out->is_trained) memcpy(q->measured, q->tried, (size_t)q->table->count * sizeof *q->measured);
+    for (int i = 0; i < q->table->count && out->is_trained; i++)
+        q->measured[i] = q->tried[i] > 0.0f ? fmaxf(q->tried[i], q->measured[i]) : 0.0f;
 }
 
 /* ---- the whole ---- */

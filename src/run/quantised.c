@@ -139,6 +139,7 @@ static cm_status put_state(const cm_quantised_source *s, cm_checkpoint_writer *w
     for (const cm_json *member = cm_json_first(s->of); member; member = cm_json_next(member))
         cm_json_put(json, cm_json_key(member), member);
     cm_layer_ranges_put(s->network, s->ranges, CM_STATE_QUANTISED, json);
+    cm_json_put_bool(json, CM_STATE_TRAINED_RANGES, cm_network_get_config(s->network)->fake_quantised);
     cm_json_end_object(json);
     cm_status status = cm_checkpoint_put_json(writer, CM_FILE_STATE, json);
     cm_json_writer_destroy(json);

@@ -14,6 +14,10 @@ extern "C" {
 
 #define CM_FILE_QUANTISED  "quantised.safetensors"
 #define CM_STATE_QUANTISED "quantised"
+/* Whether the float32 arrays have ranges of training, NAME.range: a run that trained for 8 bits may be quantised
+ * without.
+ */
+#define CM_STATE_TRAINED_RANGES "trained_ranges"
 
 /* Whether an open checkpoint holds such weights. */
 bool cm_quantised_is(const cm_checkpoint_reader *reader);

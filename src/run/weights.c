@@ -86,9 +86,9 @@ static cm_status read_either(const reading *r, cm_checkpoint_reader *reader, con
     const cm_network *network = r->session->network;
     cm_json_doc *doc = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
-    const bool is_trained = cm_counterpart_trained_for_8_bits(cm_json_root(doc));
+    const bool has_ranges = cm_counterpart_has_ranges(cm_json_root(doc));
     cm_json_free(doc);
-    if (is_trained == cm_network_get_config(network)->fake_quantised) return read_arrays(r, network, reader, file);
+    if (has_ranges == cm_network_get_config(network)->fake_quantised) return read_arrays(r, network, reader, file);
     return read_counterpart(r, reader, file);
 }
 

@@ -68,7 +68,8 @@ END_TEST
 START_TEST(a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers) {
     expect_ok("train cartpole --run qat --quiet --threads 1 --set quantization=qat --set evaluation_interval=0" SMALL);
     expect_ok("quantize --run qat --to qat8 --positions 64 --tolerance 0");
-    ck_assert_ptr_nonnull(strstr(result.out, "ranges of training (quantization=qat): its layers are in 8 bits"));
+    ck_assert_ptr_nonnull(
+        strstr(result.out, "ranges of training (quantization=qat), raised to what the positions need"));
     ck_assert_ptr_null(strstr(result.out, "in float32  "));
     expect_ok("eval --run qat8 --episodes 1 --simulations 2 --json");
     expect_ok("export --run qat8 --onnx of_qat --policy");
@@ -100,6 +101,9 @@ START_TEST(training_for_8_bits_begins_with_weights_of_floats_and_the_other_way_r
     ck_assert_ptr_nonnull(strstr(result.out, "ranges of training (quantization=qat)"));
     expect_ok("quantize --run tuned --to measured8 --positions 64 --set quantization=none");
     ck_assert_ptr_null(strstr(result.out, "ranges of training"));
+    expect_ok("eval --run measured8 --episodes 1 --simulations 2");
+    expect_ok("export --run measured8 --onnx of_measured --policy");
+    expect_ok("train cartpole --run from_measured --init-from measured8" AS_IT_WAS);
     expect_ok("train cartpole --run floats --init-from tuned" AS_IT_WAS);
     play_of("floats", found);
     ck_assert_str_eq(found, wanted);
