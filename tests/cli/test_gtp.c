@@ -353,6 +353,29 @@ START_TEST(analysis_lasts_until_the_next_line) {
 }
 END_TEST
 
+static int count_of(const char *text, const char *part) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) count++;
+    return count;
+}
+
+START_TEST(words_of_an_analysis_may_come_in_any_order) {
+    talk("go5",
+         "kata-analyze b maxmoves 1 interval 1 pvVisits true ownership true\n"
+         "kata-analyze avoid b C3,D4 3 minmoves 2 1\nlz-analyze interval 5 maxmoves\n"
+         "lz-analyze interval 5 maxmoves 0\nlz-analyze interval\nlz-analyze avoid b C3\nlz-analyze 5 dance 3\nname\n");
+    ck_assert_int_eq(count_of(answer(0), "info move "), 1);
+    int visits, first;
+    ck_assert_int_eq(sscanf(strstr(answer(0), " visits "), " visits %d", &visits), 1);
+    ck_assert_int_eq(sscanf(strstr(answer(0), " pvVisits "), " pvVisits %d", &first), 1);
+    ck_assert_int_eq(first, visits);
+    ck_assert_int_ge(count_of(answer(1), "info move "), 2);
+    ck_assert_int_eq(count_of(answer(1), "pvVisits"), 0);
+    for (int i = 2; i < 7; i++) expect_answer(i, "? syntax error");
+    expect_answer(7, "= cumind");
+}
+END_TEST
+
 /* Plays the variation in front of the rest of a game in which each move is that of the other colour; returns how many.
  */
 static int play_line(const char *line, const char *before) {
@@ -588,6 +611,7 @@ int main(void) {
     tcase_add_test(tests, games_are_saved_as_sgf);
     tcase_add_test(tests, dead_stones_are_captured_in_the_cleanup);
     tcase_add_test(tests, analysis_lasts_until_the_next_line);
+    tcase_add_test(tests, words_of_an_analysis_may_come_in_any_order);
     tcase_add_test(tests, variations_are_as_deep_as_the_tree_and_legal);
     tcase_add_test(tests, queries_of_katago_are_answered);
     tcase_add_test(tests, queries_ask_for_variations_policy_and_a_view);
