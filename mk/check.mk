@@ -61,7 +61,7 @@ SANITIZE_BUILD = $(call OTHER_BUILD,sanitize) KERNEL_FLAGS=-O2 TILE_FLAGS='$(VEC
 # Cases with the tag "goals" learn for long, by code that shorter runs go through: .ci/run leaves them out (CK_EXCLUDE_TAGS).
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
-	+@ASAN_OPTIONS='allocator_may_return_null=1' $(SANITIZE_BUILD) LIMIT=600 EXCEPT=backend/cuda/module/test_dnn_graph test-run
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(SANITIZE_BUILD) LIMIT=600 EXCEPT='backend/cuda/module/test_dnn_graph $(EXCEPT)' test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
 
 check-python: all ## every test of the Python package, with PyTorch, JAX, Stable-Baselines3 and PettingZoo's games: none is skipped

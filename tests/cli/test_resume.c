@@ -320,7 +320,7 @@ static const struct {
     {" --updates 4000" GOAL " --set evaluation_interval=768", "goal reached", "--updates ", "updates"},
     {" --updates 4000" GOAL " --set evaluation_interval=256", "goal reached", "--env-steps ", "env_steps"},
     {" --env-steps 4096" GOAL " --set evaluation_interval=768", "goal reached", "--env-steps ", "env_steps"},
-    {" --set env_steps=0 --set stop_at_goal=false --time 8", "limit reached", "--time ", "env_steps"},
+    {" --set env_steps=0 --set stop_at_goal=false --time 3", "limit reached", "--time ", "env_steps"},
 };
 
 START_TEST(advice_of_every_ending_trains_on) {

@@ -311,7 +311,7 @@ START_TEST(the_benchmark_of_an_environment_takes_its_options) {
 END_TEST
 
 START_TEST(what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory) {
-    run("benchmark inference --batch 1M --set hidden_dim=4096 --threads 1");
+    run("benchmark inference --batch 1M --set hidden_dim=2048 --threads 1");
     cm_program_expect_error(&result, 1, "inferences: cannot take ");
     run("benchmark search --batch 1M --simulations 4000 --threads 1");
     cm_program_expect_error(&result, 1, "search trees: cannot take ");
