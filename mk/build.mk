@@ -74,7 +74,7 @@ $(BUILD)/src/run/outline_page.o: src/run/tree_view.js src/run/tree_view.css
 # The page of cumind serve is one file: head, style, dygraphs with its style, markup, scripts.
 PAGE := $(BUILD)/src/serve/page.html
 PAGE_STYLES := $(DYGRAPHS)/dygraph.min.css src/run/tree_view.css src/serve/page/style.css
-PAGE_SCRIPTS := $(DYGRAPHS)/dygraph.min.js src/run/tree_view.js $(addprefix src/serve/page/,base.js runs.js curves.js play.js tree.js config.js log.js main.js)
+PAGE_SCRIPTS := $(DYGRAPHS)/dygraph.min.js src/run/tree_view.js $(addprefix src/serve/page/,base.js charts.js runs.js curves.js time.js play.js tree.js config.js log.js main.js)
 PAGE_PARTS := src/serve/page/head.html $(PAGE_STYLES) src/serve/page/body.html $(PAGE_SCRIPTS)
 $(PAGE): $(filter src/%,$(PAGE_PARTS)) mk/build.mk | $(PROBE)
 	$(call say,JOIN,$@)

@@ -28,6 +28,7 @@ static void begin_again(cm_follow *f) {
     f->count = 0;
     f->stride = 1;
     f->lines = f->damaged = 0;
+    memset(f->left_out, 0, sizeof f->left_out);
     f->offset = 0;
     f->is_within = false;
     f->generation++;
@@ -35,14 +36,39 @@ static void begin_again(cm_follow *f) {
 
 static bool is_evaluated(const cm_metrics *row) { return isfinite(row->eval_return); }
 
-/* Leaves every second of the rows without an evaluation, and of all if that is not enough. */
-static void thin(cm_follow *f) {
-    for (int pass = 0; pass < 2 && f->count > CM_FOLLOW_ROWS * 3 / 4; pass++) {
-        int count = 0, seen = 0;
-        for (int i = 0; i < f->count; i++)
-            if ((pass == 0 && is_evaluated(&f->rows[i])) || seen++ % 2 == 0) f->rows[count++] = f->rows[i];
-        f->count = count;
+/* Rows have the seconds since the row before, so those of a row that is left out belong to the next one. */
+static void add_times(double to[CM_TIMES], const double times[CM_TIMES]) {
+    for (int part = 0; part < CM_TIMES; part++)
+        if (isfinite(times[part])) to[part] += times[part];
+}
+
+static void keep_row(cm_follow *f, const cm_metrics *row) {
+    cm_metrics *kept = &f->rows[f->count++];
+    *kept = *row;
+    add_times(kept->time, f->left_out);
+    memset(f->left_out, 0, sizeof f->left_out);
+}
+
+/* Leaves every second row, or of those without an evaluation. */
+static void thin_once(cm_follow *f, bool keeps_evaluated) {
+    const int all = f->count;
+    double after[CM_TIMES]; /* left out behind the last row */
+    int seen = 0;
+    memcpy(after, f->left_out, sizeof after);
+    memset(f->left_out, 0, sizeof f->left_out);
+    f->count = 0;
+    for (int i = 0; i < all; i++) {
+        const cm_metrics row = f->rows[i];
+        const bool is_kept = (keeps_evaluated && is_evaluated(&row)) || seen++ % 2 == 0;
+        if (is_kept) keep_row(f, &row);
+        if (!is_kept) add_times(f->left_out, row.time);
     }
+    add_times(f->left_out, after);
+}
+
+static void thin(cm_follow *f) {
+    thin_once(f, true);
+    if (f->count > CM_FOLLOW_ROWS * 3 / 4) thin_once(f, false);
     f->stride *= 2;
     f->generation++;
 }
@@ -61,9 +87,12 @@ static void add_line(cm_follow *f, const char *line, size_t size) {
         f->damaged++;
         return;
     }
-    if (f->lines++ % f->stride != 0 && !is_evaluated(&row)) return;
+    if (f->lines++ % f->stride != 0 && !is_evaluated(&row)) {
+        add_times(f->left_out, row.time);
+        return;
+    }
     if (f->count == CM_FOLLOW_ROWS) thin(f);
-    f->rows[f->count++] = row;
+    keep_row(f, &row);
 }
 
 /* ---- the file ---- */

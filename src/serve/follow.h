@@ -14,12 +14,14 @@ extern "C" {
 enum { CM_FOLLOW_ROWS = 4096, CM_FOLLOW_STEP = 1 << 20 };
 
 /* For readers. Rows are in the order of the file. When there are more than CM_FOLLOW_ROWS every second goes, those with
- * an evaluation last; `generation` counts how often rows that were there have changed their places. */
+ * an evaluation last, and its times are added to those of the next; `generation` counts how often rows that were there
+ * have changed their places. */
 typedef struct cm_follow {
     cm_metrics *rows; /* [count], owned */
     int count;
-    int64_t stride, lines; /* a line of `stride` is kept, of those read */
-    int64_t damaged;       /* lines that are none of metrics, left out */
+    int64_t stride, lines;     /* a line of `stride` is kept, of those read */
+    double left_out[CM_TIMES]; /* seconds of rows that were left out since the last that was kept */
+    int64_t damaged;           /* lines that are none of metrics, left out */
     uint64_t generation;
     bool is_behind; /* there is more to read at once */
     bool is_within; /* in a line that is too long */

@@ -78,23 +78,27 @@ START_TEST(damaged_and_endless_lines_are_left_out) {
 }
 END_TEST
 
-/* 100,000 lines, one of 1,000 with an evaluation: what stays is in order, and has all of these. */
+/* 100,000 lines, one of 1,000 with an evaluation: what stays is in order, and has all of these, and the time of all. */
 START_TEST(long_files_are_thinned_but_for_evaluations) {
     static char text[6 << 20];
     size_t used = 0;
     for (int i = 1; i <= 100000; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "{\"iteration\": %d%s}\n", i,
+        used += (size_t)snprintf(text + used, sizeof text - used, "{\"iteration\": %d, \"time_saving\": 0.5%s}\n", i,
                                  i % 1000 == 0 ? ", \"eval_return\": 3.5" : "");
     put_file("run/metrics.jsonl", text);
     read_all();
     ck_assert_int_le(follow.count, CM_FOLLOW_ROWS);
     ck_assert_int_ge(follow.count, CM_FOLLOW_ROWS / 4);
     int evaluations = 0;
+    double saving = follow.left_out[CM_TIME_SAVING];
     for (int i = 0; i < follow.count; i++) {
+        saving += follow.rows[i].time[CM_TIME_SAVING];
+        ck_assert(isnan(follow.rows[i].time[CM_TIME_ACTING]));
         ck_assert(i == 0 || follow.rows[i].iteration > follow.rows[i - 1].iteration);
         evaluations += isfinite(follow.rows[i].eval_return);
     }
     ck_assert_int_eq(evaluations, 100);
+    ck_assert_double_eq(saving, 50000.0);
     ck_assert_int_eq(follow.lines, 100000);
 }
 END_TEST

@@ -62,6 +62,21 @@ START_TEST(what_is_not_there_is_said) {
 }
 END_TEST
 
+/* What the page draws of them; rows of older versions have none. */
+START_TEST(times_of_rows_are_said_where_there_are_any) {
+    static const char fields[] =
+        "/api/runs/0/"
+        "metrics?fields=seconds,time_acting,time_learning,time_reanalysis,time_evaluation,time_saving,time_other";
+    expect_said(fields, "\"time_acting\": [null, null]");
+    add_to_file("runs/a/metrics.jsonl",
+                "{\"iteration\": 3, \"env_steps\": 300, \"time_acting\": 0.25, \"time_other\": 2}\n");
+    for (int i = 0; i < 100 && get(fields) == 200 && !strstr(heard, "\"rows\": 3"); i++) usleep(50000);
+    ck_assert_ptr_nonnull(strstr(heard, "\"time_acting\": [null, null, 0.25]"));
+    ck_assert_ptr_nonnull(strstr(heard, "\"time_other\": [null, null, 2"));
+    expect_said("/metrics", "\ncumind_time_acting{run=\"runs/a\",environment=\"tictactoe\"} 0.25\n");
+}
+END_TEST
+
 /* A file that calls itself a picture is none. */
 START_TEST(only_gifs_are_given_as_pictures) {
     put_file("runs/a/episodes/5.gif", "<script>alert(1)</script>");
@@ -219,6 +234,7 @@ int main(void) {
     tcase_add_test(tests, page_is_whole_and_may_load_nothing_else);
     tcase_add_test(tests, runs_metrics_configurations_and_logs_are_said);
     tcase_add_test(tests, what_is_not_there_is_said);
+    tcase_add_test(tests, times_of_rows_are_said_where_there_are_any);
     tcase_add_test(tests, only_gifs_are_given_as_pictures);
     tcase_add_test(tests, rows_that_a_reader_has_are_not_sent_again);
     tcase_add_test(tests, events_tell_of_lines_and_runs_as_they_come);

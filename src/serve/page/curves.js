@@ -1,23 +1,17 @@
 // Curves of a metric: several runs, seeds as a band around their mean, smoothed, zoomed, as they grow.
 'use strict';
 {
-  const COLOURS = 10;
   let data, chart, place, key, table, timer;
   const settings = () => {
     const {values} = readAddress();
     return {metric: values.get('metric') || 'mean_return', over: values.get('over') || 'env_steps', smooth: Number(values.get('smooth') || 0), band: values.get('band') === '1'};
   };
-  const colourOf = (i) => getComputedStyle(document.documentElement).getPropertyValue(`--c${i % COLOURS}`).trim();
 
-  // ---- numbers of runs: only what is new is asked for ----
   const load = async (number) => {
-    const {metric, over} = settings(), name = `${metric},${over}`, known = data.get(number);
-    const old = known && known.name === name ? known : null;
-    const answer = await ask(`/api/runs/${number}/metrics?fields=${name}${old ? `&from=${old.x.length}&generation=${old.generation}` : ''}`);
+    const {metric, over} = settings(), next = await loadColumns(number, [over, metric], data.get(number));
     if (settings().metric !== metric || settings().over !== over) return;
-    const start = old && answer.from > 0 ? answer.from : 0, {[over]: x, [metric]: y} = answer.columns;
-    data.set(number, {name, generation: answer.generation, x: start ? old.x.slice(0, start).concat(x) : x, y: start ? old.y.slice(0, start).concat(y) : y});
-    if (answer.is_behind) setTimeout(safely(refresh), 100);
+    data.set(number, next);
+    if (next.isBehind) setTimeout(safely(refresh), 100);
   };
 
   // ---- series ----
@@ -30,7 +24,7 @@
     });
   };
   const pointsOf = (number) => {
-    const {x, y} = data.get(number) || {x: [], y: []};
+    const {columns: [x, y]} = data.get(number) || {columns: [[], []]};
     return x.map((at, i) => [at, y[i]]).filter(([at, value]) => isNumber(at) && isNumber(value));
   };
   // The value of a curve at x, between its points on a line; null before the first and after the last.
@@ -71,20 +65,14 @@
   };
 
   // ---- the picture ----
-  // The legend is our own: that of dygraphs has styles in its text, which the page's policy forbids.
-  Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
   const describe = (labels, x, points = []) => {
     const valueOf = (label) => points.find((point) => point.name === label)?.yval;
     key.replaceChildren(...(x === undefined ? [] : [make('span', {}, `${settings().over} ${formatCount(x)}`)]), ...labels.map((label, i) =>
-      make('span', {}, make('b', {class: `k${i % COLOURS}`, 'aria-hidden': 'true'}, '● '), label, isNumber(valueOf(label)) ? ` ${formatNumber(valueOf(label))}` : '')));
+      make('span', {}, dot(i), label, isNumber(valueOf(label)) ? ` ${formatNumber(valueOf(label))}` : '')));
   };
-  const optionsOf = (labels, rows) => {
-    const style = getComputedStyle(document.documentElement), line = style.getPropertyValue('--grid').trim();
-    return {file: rows, labels: ['x', ...labels], customBars: true, connectSeparatedPoints: true, colors: labels.map((_, i) => colourOf(i)), fillAlpha: 0.16,
-      strokeWidth: 2, drawPoints: rows.length < 60, pointSize: 2.5, highlightCircleSize: 4, highlightCallback: (event, x, points) => describe(labels, x, points),
-      unhighlightCallback: () => describe(labels), gridLineColor: line, axisLineColor: line,
-      xlabel: settings().over, labelsKMB: true, axes: {y: {axisLabelWidth: 54}}, animatedZooms: false, rightGap: 12};
-  };
+  const optionsOf = (labels, rows) => ({...chartLook(settings().over), file: rows, labels: ['x', ...labels], customBars: true, connectSeparatedPoints: true,
+    colors: labels.map((_, i) => colourOf(i)), fillAlpha: 0.16, strokeWidth: 2, drawPoints: rows.length < 60, pointSize: 2.5,
+    highlightCallback: (event, x, points) => describe(labels, x, points), unhighlightCallback: () => describe(labels)});
   const show = (series, labels) => {
     const rows = rowsOf(series);
     if (!rows.length) {
@@ -107,7 +95,7 @@
   const tell = (series, labels) => table.replaceChildren(...series.map((points, i) => {
     const means = points.map((point) => point[2]), last = points[points.length - 1];
     const numbers = last ? [last[2], Math.min(...means), Math.max(...means), last[0]] : [];
-    return make('tr', {}, make('th', {scope: 'row'}, make('b', {class: `k${i % COLOURS}`, 'aria-hidden': 'true'}, '● '), labels[i]),
+    return make('tr', {}, make('th', {scope: 'row'}, dot(i), labels[i]),
       [0, 1, 2].map((k) => make('td', {class: 'number'}, formatNumber(numbers[k]))), make('td', {class: 'number'}, formatCount(numbers[3])));
   }));
   const render = () => {
@@ -122,29 +110,14 @@
     if (app.view && app.view.name === 'curves') render();
   };
   const change = (changes) => { keep(changes); return refresh(); };
-  const zoom = (factor) => {
-    if (!chart) return;
-    const [low, high] = chart.xAxisRange(), middle = (low + high) / 2, half = (high - low) / 2 * factor, [first, last] = chart.xAxisExtremes();
-    chart.updateOptions({dateWindow: [Math.max(first, middle - half), Math.min(last, middle + half)]});
-  };
-  const move = (share) => {
-    if (!chart) return;
-    const [low, high] = chart.xAxisRange(), by = (high - low) * share;
-    chart.updateOptions({dateWindow: [low + by, high + by]});
-  };
-  const byKey = (event) => {
-    const actions = {'+': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), '0': () => chart && chart.resetZoom()};
-    if (!actions[event.key]) return;
-    event.preventDefault();
-    actions[event.key]();
-  };
+  const zoom = zoomOf(() => chart);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => app.view && app.view.name === 'curves' && render());
 
   app.views.push({name: 'curves', title: 'Curves', show: (main) => {
     const {metric, over, smooth, band} = settings(), overs = ['env_steps', 'updates', 'episodes', 'iteration', 'seconds'];
     data = new Map();
     chart = null;
-    place = make('div', {class: 'chart', role: 'img', tabindex: '0', onkeydown: byKey});
+    place = make('div', {class: 'chart', role: 'img', tabindex: '0', onkeydown: zoom.byKey});
     key = make('div', {class: 'key'});
     table = make('tbody');
     const heads = ['curve', 'last', 'lowest', 'highest', 'up to'].map((text, i) => make('th', {scope: 'col', class: i ? 'number' : ''}, text));
@@ -153,8 +126,7 @@
       choice('Over', overs.map((name) => [name, name]), over, safely((value) => change({over: value}))),
       control('Smoothing', make('input', {type: 'range', min: 0, max: 0.98, step: 0.02, value: smooth, oninput: (event) => { keep({smooth: event.target.value}); render(); }})),
       make('label', {class: 'check'}, make('input', {type: 'checkbox', checked: band, onchange: (event) => { keep({band: event.target.checked ? '1' : null}); render(); }}), 'Runs of a folder as one band'),
-      make('span', {}, make('button', {type: 'button', onclick: () => zoom(0.5)}, 'Zoom in'), ' ', make('button', {type: 'button', onclick: () => zoom(2)}, 'Zoom out'), ' ',
-        make('button', {type: 'button', onclick: () => chart && chart.resetZoom()}, 'All'))),
+      zoom.buttons()),
       place, key, runChecks(chosenRuns(), safely(refresh)),
       make('div', {class: 'scroll'}, make('table', {}, make('caption', {class: 'hidden'}, 'The curves in numbers'), make('thead', {}, make('tr', {}, heads)), table)));
     return refresh();
