@@ -48,9 +48,8 @@ static void print_floats(const cm_network *network, const float *ranges, const f
 static void print_result(const cm_network *network, const cm_quantise_result *r, bool is_memory) {
     int layers = 0, chosen = 0;
     if (r->is_trained)
-        printf("ranges of training (quantization=qat), raised to what the positions need: layers are in 8 bits as they "
-               "were "
-               "trained\n");
+        printf("ranges of training (quantization=qat), that of observations raised to what they need: layers are in 8 "
+               "bits as they were trained\n");
     printf("errors on %d positions of %s and %d steps after each: share of the policy that moves, and of the values' "
            "deviation\n",
            r->positions, is_memory ? "the run's memory" : "games of the policy", r->steps);

@@ -177,15 +177,23 @@ static cm_status choose(quantising *q, cm_quantise_result *out) {
     return CM_OK;
 }
 
-/* Of a network that trained for 8 bits all layers that have a range of training are in 8 bits, and others are not. A
- * range of training follows the largest numbers of batches, so half of these are above it; and it is of the parameters
- * that train, where agents may play with their average. So it is raised to what the positions need: on CartPole one
- * that clips the observations costs 27 of 500. */
+/* The layer that reads observations: the first one. */
+static bool reads_observations(const quantising *q, int row) {
+    for (int i = 0; i < row; i++)
+        if (q->tried[i] > 0.0f) return false;
+    return strncmp(q->table->param[row].name, "representation.", 15) == 0;
+}
+
+/* Of a network that trained for 8 bits all layers that have a range of training are in 8 bits, by that range, and
+ * others are not. It follows the largest numbers of batches, so half of these are above it; that clips rare
+ * activations, as it did while they were learnt. Of observations it clips what no layer can make good: on CartPole 27
+ * of 500. So theirs is raised to what the positions need. */
 static void take_trained(quantising *q, cm_quantise_result *out) {
     cm_network_trained_ranges(q->request->network, q->request->state, q->tried);
     for (int i = 0; i < q->table->count; i++) out->is_trained = out->is_trained || q->tried[i] > 0.0f;
     for (int i = 0; i < q->table->count && out->is_trained; i++)
-        q->measured[i] = q->tried[i] > 0.0f ? fmaxf(q->tried[i], q->measured[i]) : 0.0f;
+        if (q->tried[i] <= 0.0f || q->measured[i] < q->tried[i] || !reads_observations(q, i))
+            q->measured[i] = q->tried[i];
 }
 
 /* ---- the whole ---- */

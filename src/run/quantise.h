@@ -5,7 +5,7 @@
  * tolerance, the one that alone changes most stays in float32, as long as few weights do.
  *
  * Of a network that was trained with fake quantisation all layers that have a range of training are in 8 bits, as they
- * were trained. Their ranges are those, raised to the largest magnitudes on the positions. */
+ * were trained. Their ranges are those; that of observations is raised to their largest magnitude on the positions. */
 #ifndef CM_RUN_QUANTISE_H
 #define CM_RUN_QUANTISE_H
 
@@ -38,7 +38,7 @@ typedef struct cm_quantise_part {
 } cm_quantise_part;
 
 typedef struct cm_quantise_result {
-    bool is_trained;      /* the ranges are those of training, raised */
+    bool is_trained;      /* the ranges are those of training */
     int positions, steps; /* that were measured, and how many steps after each */
     float *ranges;        /* [rows of the network's table] of what is in 8 bits; owned */
     float *measured;      /* the same of all layers that could be; owned */

@@ -69,7 +69,7 @@ START_TEST(a_run_that_trained_for_8_bits_keeps_its_ranges_and_layers) {
     expect_ok("train cartpole --run qat --quiet --threads 1 --set quantization=qat --set evaluation_interval=0" SMALL);
     expect_ok("quantize --run qat --to qat8 --positions 64 --tolerance 0");
     ck_assert_ptr_nonnull(
-        strstr(result.out, "ranges of training (quantization=qat), raised to what the positions need"));
+        strstr(result.out, "ranges of training (quantization=qat), that of observations raised to what they need"));
     ck_assert_ptr_null(strstr(result.out, "in float32  "));
     expect_ok("eval --run qat8 --episodes 1 --simulations 2 --json");
     expect_ok("export --run qat8 --onnx of_qat --policy");
