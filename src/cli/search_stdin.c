@@ -15,7 +15,7 @@
 #include "core/memory.h"
 #include "env/sgf.h"
 
-enum { PER_THREAD = 64, MOST_WAITING = 1 << 16 };
+enum { PER_THREAD = 64, MOST_WAITING = 4096 };
 
 typedef struct engine {
     cm_env *env;           /* of the session: its komi is that of the search that goes on */
