@@ -208,7 +208,11 @@ check-serve: $(BUILD)/cumind ## uses the page of cumind serve as a person does, 
 RUNS ?= checkpoints
 check-serve-load: $(BUILD)/cumind ## 200 connections, readers that do not read and random requests at cumind serve: its memory stays flat, and it answers at once
 	@python3 scripts/check_serve_load $(BUILD)/cumind $(RUNS) 10000
-.PHONY: check-serve check-serve-load
+#: PAIRS=20             pairs of runs that `make serve-cost` trains
+PAIRS ?= 20
+serve-cost: $(BUILD)/cumind ## processor seconds of a training with and without a page that follows it
+	@python3 scripts/serve_cost $(BUILD)/cumind $(PAIRS)
+.PHONY: check-serve check-serve-load serve-cost
 
 #: DECISIONS=20000      of each game that `make check-atari` plays
 ATARI := .venv-atari
