@@ -1,5 +1,5 @@
 # Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/check_python scripts/check_python_memory scripts/check_gtp scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/check_python scripts/check_python_memory scripts/check_gtp scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_cpu.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find include src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -33,6 +33,7 @@ lint: check-format check-options check-names check-words ## clang-format, unread
 	@shellcheck -x $(SHELL_SCRIPTS)
 	@bash scripts/mutants_mcts.sh --check
 	@bash scripts/mutants_kernels.sh --check
+	@bash scripts/mutants_cpu.sh --check
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Iinclude -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'
@@ -299,12 +300,17 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segmen
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_kernel)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
+CPU_TEST_OBJ = $(BUILD)/tests/$1.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
+mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_von_mises ## the same for the products in 8 bits and the von Mises draws of CPUs; writes build/mutants-cpu.md
+	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' INT8_OBJECTS='$(call CPU_TEST_OBJ,backend/cpu/test_cpu_int8)' ANGLES_OBJECTS='$(call CPU_TEST_OBJ,core/test_von_mises)' \
+	    FLAGS_AVX2='$(call SIMD_FLAGS,a_avx2.c)' FLAGS_AVX512='$(call SIMD_FLAGS,a_avx512.c)' FLAGS_AVXVNNI='$(call SIMD_FLAGS,a_avxvnni.c)' FLAGS_AVX512VNNI='$(call SIMD_FLAGS,a_avx512vnni.c)' \
+	    scripts/mutants_cpu.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-profile check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar peer-angles mutants mutants-kernels
+.PHONY: check-profile check-export exact-values check-all ci check-python check-python-memory check-onednn3 games-soak check-layers check-cycles check-names check-words check-links check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations test-network test-slurm peers reference peer-tree peer-minatar peer-angles mutants mutants-kernels mutants-cpu

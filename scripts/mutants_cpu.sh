@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Mutation test of kernels for CPUs: changes one sign, bound or count at a time in a copy of the products in 8 bits and of the von
+# Mises draws, and expects tests/backend/cpu/test_cpu_int8.c or tests/core/test_von_mises.c to fail. Run by `make mutants-cpu`,
+# which gives FLAGS, FLAGS_AVX2, FLAGS_AVX512, FLAGS_AVXVNNI, FLAGS_AVX512VNNI, INT8_OBJECTS, ANGLES_OBJECTS (all of the tests but
+# what is changed) and LIBS; takes some minutes. Some are found out by VNNI alone: run it where the processor has that.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=scripts/mutants_loop.sh
+. scripts/mutants_loop.sh
+
+CC=${CC:-gcc}
+SOURCE=src
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+mutants() {
+    cat <<'END'
+backend/cpu/gemm_int8.inc|g->row[i + r] + g->tap[t]|g->row[i + r]
+backend/cpu/gemm_int8.inc|g->row[i + r] + g->tap[t]|g->row[i] + g->tap[t]
+backend/cpu/gemm_int8.inc|(size_t)(j / CM_GEMM_PANEL) * g->b_panel, *a|(size_t)0 * g->b_panel, *a
+backend/cpu/gemm_int8.inc|v % INT8_VECTORS * VL)|0)
+backend/cpu/gemm_int8.inc|vi_set(a[r][k])|vi_set(a[0][k])
+backend/cpu/gemm_int8.inc|(size_t)r * stride + v * VL|(size_t)r * stride
+backend/cpu/gemm_int8.inc|t < g->taps; t++|t + 1 < g->taps; t++
+backend/cpu/gemm_int8.inc|k < depth; k++|k + 1 < depth; k++
+backend/cpu/int8.c|*sum += number|*sum -= number
+backend/cpu/int8.c|bits == 8 ? 0xffu : 0xffffu|0xffffu
+backend/cpu/int8.c|<< (bits * i)|<< (bits * i / 2)
+backend/cpu/int8.c|128 * sum|127 * sum
+backend/cpu/int8.c|(size_t)(o / CM_GEMM_PANEL) * panel_words(l)|(size_t)0 * panel_words(l)
+backend/cpu/int8.c|words + o % CM_GEMM_PANEL|words
+backend/cpu/int8.c|k * l->numbers, inverse|k, inverse
+backend/cpu/int8.c|p->stride * (i / columns * line|(i / columns * line
+backend/cpu/int8.c|t / k * line + t % k * words|t % k * line + t / k * words
+backend/cpu/int8.c|shift[j] = offset[j] - mean[j] * factor|shift[j] = offset[j] + mean[j] * factor
+backend/cpu/int8.c|scale[j] *= factor;|
+backend/cpu/int8.c|steps[j] * step|steps[j]
+backend/cpu/int8.c|(l + p->pad) * (size_t)width + (size_t)p->pad|(l + p->pad) * (size_t)width
+backend/cpu/int8.c|if (g.residual) g.residual += result;|
+backend/cpu/int8.c|words[i] = p->kernels->zero|words[i] = 1
+backend/cpu/int8.c|p->step % p->layout.numbers == 0;|true;
+backend/cpu/int8.c|x += image, g.c += result|g.c += result
+core/von_mises.inc|(1 + twice * twice) + twice)|(1 + twice * twice) - twice)
+core/von_mises.inc|v.high = v.low + twice|v.high = v.low + kappa
+core/von_mises.inc|CM_MATH(sqrt)(v.low / v.high)|(v.low / v.high)
+core/von_mises.inc|(c - s) * (c + s)|(c - s) * (c - s)
+core/von_mises.inc|*sine = 2 * s * c|*sine = s * c
+core/von_mises.inc|v.low + (v.high - v.low) * *cosine|v.low - (v.high - v.low) * *cosine
+core/von_mises.inc|<= y * CM_NAME(cm_short_exp)(1 - y)|<= CM_NAME(cm_short_exp)(1 - y)
+core/von_mises.inc|<= y * CM_NAME(cm_short_exp)(1 - y)|<= y
+core/von_mises.inc|is_steep = cosine < across|is_steep = cosine > across
+core/von_mises.inc|is_wide ? small - large : small|is_wide ? large - small : small
+core/von_mises.inc|is_wide ? large + small : large|large
+core/von_mises.inc|1.57079632679489661923 - angle|1.57079632679489661923 + angle
+core/von_mises.inc|return sine < 0 ? -size : size|return size
+core/von_mises.inc|CM_MATH(sin)(mu), CM_MATH(cos)(mu)|CM_MATH(cos)(mu), CM_MATH(sin)(mu)
+core/von_mises.inc|x < -pi ? (x + turn)|x < -pi ? (x - turn)
+END
+}
+
+INT8=(int8 int8_winograd kernels_int8_base)
+ANGLES=(von_mises von_mises_base)
+if [ "$(uname -m)" = x86_64 ]; then
+    INT8+=(kernels_int8_avx2 kernels_int8_avx512 kernels_int8_avx512vnni kernels_int8_avxvnni)
+    ANGLES+=(von_mises_avx2 von_mises_avx512)
+fi
+
+restore() {
+    cp --parents src/backend/int8.h src/backend/cpu/*int8*.{c,h,inc} src/core/von_mises*.{c,h,inc} "$WORK"
+}
+
+flags_of() {
+    case $1 in
+    *_avx512vnni) echo "$FLAGS_AVX512VNNI" ;;
+    *_avxvnni) echo "$FLAGS_AVXVNNI" ;;
+    *_avx512) echo "$FLAGS_AVX512" ;;
+    *_avx2) echo "$FLAGS_AVX2" ;;
+    esac
+}
+
+# compile FOLDER NAME...: the sources of that folder
+compile() {
+    local folder=$1 name
+    shift
+    for name in "$@"; do
+        # shellcheck disable=SC2046,SC2086  # flags are a list
+        "$CC" -I"$WORK/src" $FLAGS $(flags_of "$name") -O1 -w -c "$WORK/src/$folder/$name.c" -o "$WORK/$name.o" || return 1
+    done
+}
+
+objects() { printf "$WORK/%s.o " "$@"; }
+
+# All that is of the products, or of the draws: a mutant of the other one changes nothing there.
+build() {
+    changed=${1:-}
+    # shellcheck disable=SC2046,SC2086  # objects are lists
+    if [[ $changed != core/* ]]; then
+        compile backend/cpu "${INT8[@]}" && "$CC" $(objects "${INT8[@]}") $INT8_OBJECTS $LIBS -o "$WORK/int8" || return 1
+    fi
+    # shellcheck disable=SC2046,SC2086
+    if [[ $changed != backend/* ]]; then
+        compile core "${ANGLES[@]}" && "$CC" $(objects "${ANGLES[@]}") $ANGLES_OBJECTS $LIBS -o "$WORK/angles" || return 1
+    fi
+}
+
+is_killed() {
+    if [[ $changed != core/* ]]; then
+        by=cpu_int8
+        timeout 100 "$WORK/int8" >/dev/null 2>&1 || return 0
+    fi
+    if [[ $changed != backend/* ]]; then
+        by=von_mises
+        timeout 100 "$WORK/angles" >/dev/null 2>&1 || return 0
+    fi
+    return 1
+}
+
+# shellcheck disable=SC2016  # the words in backquotes are text
+run_mutants "${1:-}" "${BUILD:-build}/mutants-cpu.md" '# Mutants of kernels for CPUs
+
+What `make mutants-cpu` writes: each line is one change of a sign, a bound or a count in the products in 8 bits or the von Mises
+draws, and the test that fails with it. KILLED are killed, SURVIVED survive.'
