@@ -148,7 +148,9 @@ static cm_status read_flag(cm_query_reader *r, const cm_json *query, const char 
 
 static cm_status read_komi(cm_query_reader *r, const cm_json *query, cm_query *out) {
     cm_env_params params = r->env->params;
-    out->komi = cm_json_number(cm_json_get(query, r->field = "komi"), r->own_komi);
+    const cm_json *komi = cm_json_get(query, r->field = "komi");
+    if (komi) CM_TRY(cm_json_check(komi, CM_JSON_NUMBER));
+    out->komi = cm_json_number(komi, r->own_komi);
     return cm_env_params_set(&params, "komi", out->komi);
 }
 
@@ -192,11 +194,15 @@ static cm_status set_stones(cm_query_reader *r, const cm_json *query) {
     int32_t stones[CM_GO_POINTS] = {0};
     const cm_json *list = cm_json_get(query, r->field = "initialStones");
     cm_gtp_move stone;
+    if (list) CM_TRY(cm_json_check(list, CM_JSON_ARRAY));
     for (const cm_json *pair = cm_json_first(list); pair; pair = cm_json_next(pair)) {
         CM_TRY(read_move(r, pair, &stone));
         if (stone.action < r->env->spec.cells) stones[stone.action] = 1 + stone.player;
     }
-    return cm_gtp_position_set_up(r->game, stones, text_is(cm_json_get(query, "initialPlayer"), "W"));
+    const cm_json *player = cm_json_get(query, r->field = "initialPlayer");
+    if (player && !text_is(player, "B") && !text_is(player, "W"))
+        return cm_fail(CM_ERR_INPUT, "initialPlayer: must be \"B\" or \"W\"");
+    return cm_gtp_position_set_up(r->game, stones, text_is(player, "W"));
 }
 
 /* Makes the first `turn` moves. */
@@ -226,7 +232,13 @@ static cm_status add_turns(cm_query_reader *r, const cm_json *query, const cm_js
                            cm_search_queue *queue) {
     const int64_t most = (int64_t)1 << 52;
     const cm_json *list = cm_json_get(query, "priorities"), *priority = cm_json_first(list);
-    if (list && cm_json_size(list) != cm_json_size(turns)) {
+    const int count = cm_json_size(turns);
+    r->field = "analyzeTurns";
+    CM_TRY(cm_json_check(turns, CM_JSON_ARRAY));
+    if (count == 0 || count > CM_SEARCH_QUEUE_MOST)
+        return cm_fail(CM_ERR_INPUT, "analyzeTurns: must be 1 to %d numbers of moves, got %d", CM_SEARCH_QUEUE_MOST,
+                       count);
+    if (list && cm_json_size(list) != count) {
         r->field = "priorities";
         return cm_fail(CM_ERR_INPUT, "priorities: must be as many as analyzeTurns");
     }

@@ -4,7 +4,7 @@
 
 #include "core/status.h"
 
-enum { CM_QUERY_ID = 256 };
+enum { CM_QUERY_ID = 256, CM_SEARCH_QUEUE_MOST = 4096 }; /* positions that wait before more is read */
 
 /* From whose view values are told. */
 typedef enum cm_query_view { CM_QUERY_BLACK, CM_QUERY_WHITE, CM_QUERY_MOVER } cm_query_view;

@@ -15,7 +15,7 @@
 #include "core/memory.h"
 #include "env/sgf.h"
 
-enum { PER_THREAD = 64, MOST_WAITING = 4096 };
+enum { PER_THREAD = 64 };
 
 typedef struct engine {
     cm_env *env;           /* of the session: its komi is that of the search that goes on */
@@ -127,7 +127,7 @@ static cm_status read_line(engine *e) {
 /* Whether the next line is to be read before anything is searched: then a query of higher priority comes first, and
  * one that was terminated not at all. */
 static bool wants_line(engine *e) {
-    if (e->is_ended || e->queue.count >= MOST_WAITING) return false;
+    if (e->is_ended || e->queue.count >= CM_SEARCH_QUEUE_MOST) return false;
     return e->queue.count == 0 || cm_line_input_is_ready(&e->input, 0.0);
 }
 

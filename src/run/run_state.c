@@ -126,8 +126,8 @@ static cm_run_counters counters_of(const cm_run *run) {
                          .round = run->round,
                          .temperature = run->row.temperature};
     c.state.credit = cm_run_learner_credit(run->learner);
-    c.state.seconds = cm_run_seconds(run);
     cm_run_time_as(run, CM_TIME_SAVING, c.state.time);
+    c.state.seconds = cm_run_seconds(run); /* not before, so that the times never add up to more */
     c.state.metrics_bytes = run->metrics.lines.bytes;
     return c;
 }

@@ -362,7 +362,7 @@ static int count_of(const char *text, const char *part) {
 START_TEST(words_of_an_analysis_may_come_in_any_order) {
     talk("go5",
          "kata-analyze b maxmoves 1 interval 1 pvVisits true ownership true\n"
-         "kata-analyze avoid b C3,D4 3 minmoves 2 1\nlz-analyze interval 5 maxmoves\n"
+         "kata-analyze avoid b C3,D4 3 minmoves 2 100\nlz-analyze interval 5 maxmoves\n"
          "lz-analyze interval 5 maxmoves 0\nlz-analyze interval\nlz-analyze avoid b C3\nlz-analyze 5 dance 3\nname\n");
     ck_assert_int_eq(count_of(answer(0), "info move "), 1);
     int visits, first;
@@ -534,12 +534,18 @@ START_TEST(what_a_query_asks_in_vain_is_told_in_a_warning) {
         "{'id': 'g', 'rules': {'scoring': 'TERRITORY'}, 'boardXSize': 5, 'boardYSize': 5, 'moves': []}",
         "{'id': 'h', % 'moves': [], 'priority': 'high'}",
         "{'id': 'i', % 'moves': [], 'analyzeTurns': [0], 'priorities': [1, 2]}",
-        "{'id': 'j', % 'moves': [['B', 'A1']], 'analyzeTurns': [0, 9]}"};
+        "{'id': 'j', % 'moves': [['B', 'A1']], 'analyzeTurns': [0, 9]}",
+        "{'id': 'k', % 'moves': [], 'analyzeTurns': []}",
+        "{'id': 'l', % 'moves': [], 'analyzeTurns': 5}",
+        "{'id': 'm', % 'moves': [], 'komi': 'x'}",
+        "{'id': 'n', % 'moves': [], 'initialStones': 'B'}",
+        "{'id': 'o', % 'moves': [], 'initialPlayer': 'black'}"};
     static const char *const told[][3] = {
-        {"a", "warning", "rules"},     {"b", "warning", "includeOwnership"}, {"c", "warning", "colour"},
-        {"c", "warning", "maxVisits"}, {"d", "warning", "overrideSettings"}, {"f", "warning", "rules"},
-        {"g", "error", "rules"},       {"h", "error", "priority"},           {"i", "error", "priorities"},
-        {"j", "error", "analyzeTurns"}};
+        {"a", "warning", "rules"},      {"b", "warning", "includeOwnership"}, {"c", "warning", "colour"},
+        {"c", "warning", "maxVisits"},  {"d", "warning", "overrideSettings"}, {"f", "warning", "rules"},
+        {"g", "error", "rules"},        {"h", "error", "priority"},           {"i", "error", "priorities"},
+        {"j", "error", "analyzeTurns"}, {"k", "error", "analyzeTurns"},       {"l", "error", "analyzeTurns"},
+        {"m", "error", "komi"},         {"n", "error", "initialStones"},      {"o", "error", "initialPlayer"}};
     char part[128];
     int lines = 0;
     ask(queries, (int)(sizeof queries / sizeof *queries));
@@ -550,7 +556,7 @@ START_TEST(what_a_query_asks_in_vain_is_told_in_a_warning) {
         ck_assert_msg(strncmp(line, part, strlen(part)) == 0, "%s", line);
     }
     for (const char *at = result.out; (at = strchr(at, '\n')); at++) lines++;
-    ck_assert_int_eq(lines, 10 + 6); /* as many faults, and answers to a .. f */
+    ck_assert_int_eq(lines, 15 + 6); /* as many faults, and answers to a .. f */
 }
 END_TEST
 
