@@ -177,11 +177,11 @@ static cm_status choose(quantising *q, cm_quantise_result *out) {
     return CM_OK;
 }
 
-/* The layer that reads observations: the first one. */
-static bool reads_observations(const quantising *q, int row) {
-    for (int i = 0; i < row; i++)
-        if (q->tried[i] > 0.0f) return false;
-    return strncmp(q->table->param[row].name, "representation.", 15) == 0;
+/* The row of the layer that reads observations, the first one that can be in 8 bits; -1: it is of no representation. */
+static int row_of_observations(const quantising *q) {
+    int row = 0;
+    while (row < q->table->count && q->measured[row] <= 0.0f) row++;
+    return row < q->table->count && strncmp(q->table->param[row].name, "representation.", 15) == 0 ? row : -1;
 }
 
 /* Of a network that trained for 8 bits all layers that have a range of training are in 8 bits, by that range, and
@@ -189,11 +189,11 @@ static bool reads_observations(const quantising *q, int row) {
  * activations, as it did while they were learnt. Of observations it clips what no layer can make good: on CartPole 27
  * of 500. So theirs is raised to what the positions need. */
 static void take_trained(quantising *q, cm_quantise_result *out) {
+    const int first = row_of_observations(q);
     cm_network_trained_ranges(q->request->network, q->request->state, q->tried);
     for (int i = 0; i < q->table->count; i++) out->is_trained = out->is_trained || q->tried[i] > 0.0f;
     for (int i = 0; i < q->table->count && out->is_trained; i++)
-        if (q->tried[i] <= 0.0f || q->measured[i] < q->tried[i] || !reads_observations(q, i))
-            q->measured[i] = q->tried[i];
+        if (q->tried[i] <= 0.0f || q->measured[i] < q->tried[i] || i != first) q->measured[i] = q->tried[i];
 }
 
 /* ---- the whole ---- */
