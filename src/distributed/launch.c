@@ -208,8 +208,8 @@ static void write_output(relay *r) {
 /* ---- the job ---- */
 
 /* Of a job that was asked to stop: how long it may be silent, and how long one that saves nothing may take; how long
- * its outputs are read when it has ended; between two looks at it. */
-enum { SILENT_SECONDS = 9, ENDING_SECONDS = 4, AFTER_SECONDS = 1, LOOK_MS = 100 };
+ * its outputs are read when it has ended; between two looks at it; after how long it is asked again. */
+enum { SILENT_SECONDS = 9, ENDING_SECONDS = 4, AFTER_SECONDS = 1, LOOK_MS = 100, AGAIN_MS = 500 };
 
 static volatile sig_atomic_t asked, urged, latest; /* signals of this job: all, those that end it at once, the last */
 static cm_stop stop, people;                       /* asked by any, and by the two that mean it when they come again */
@@ -263,16 +263,6 @@ static void restore_signals(const caller *before) {
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-static void forward(const cm_launch *launch, pid_t job) {
-    static const char text[] = "\nevery rank ends where it is, then all is saved; again to end at once\n";
-    if (launch->keeps_nothing || urged) {
-        kill(job, SIGTERM);
-    } else {
-        kill(job, SIGUSR1);
-        if (latest == SIGINT && asked == 1) pass_on(text);
-    }
-}
-
 /* The launcher at work. */
 typedef struct job {
     const cm_launch *launch;
@@ -282,6 +272,7 @@ typedef struct job {
     relay output;
     int from;     /* its stderr; -1: closed */
     int seen;     /* of `asked` */
+    double again; /* clock from which on it is asked again, once it was asked */
     double until; /* clock at which it is killed, 0: there is no such time */
     bool is_killed;
 } job;
@@ -289,14 +280,17 @@ typedef struct job {
 /* Its terminal is ours: its group is one of its own, so that ctrl-C and ctrl-Z come to us alone, and it reads nothing.
  * If this command is killed, it is too: by SIGTERM, it can wait for ever for ranks that it has not started yet. */
 static void become(char *const *command, const job *j, int out, int err, const caller *before) {
+    setpgid(0, 0);
     cm_scratch_tell(&j->scratch);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (int i = 0; i < 2; i++) {
+        const int number = i ? SIGTERM : SIGINT;
+        signal(number, SIG_IGN); /* what came to our group until now was meant for the command, which has it, too */
+        signal(number, SIG_DFL);
+    }
     sigaction(SIGPIPE, &before->pipe, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != j->command) _exit(126); /* killed already */
-    setpgid(0, 0);
     cm_terminal_lend(j->output.to);
     if (!freopen("/dev/null", "r", stdin)) _exit(126);
     dup2(out, STDOUT_FILENO);
@@ -326,12 +320,23 @@ static bool has_ended(const job *j) {
     return waitid(P_PID, (id_t)j->process, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
+/* Asks the launcher to end, or the ranks to stop where they are: again and again, for it drops what comes before they
+ * are started, and to be asked twice is nothing new to them. */
+static void forward(job *j, bool ends_at_once, double now) {
+    static const char text[] = "\nevery rank ends where it is, then all is saved; again to end at once\n";
+    const bool is_new = asked > j->seen;
+    if (!is_new && (asked == 0 || ends_at_once || now < j->again)) return;
+    kill(j->process, ends_at_once ? SIGTERM : SIGUSR1);
+    j->again = now + 1e-3 * AGAIN_MS;
+    if (is_new && !ends_at_once && latest == SIGINT && asked == 1) pass_on(text);
+}
+
 /* What was asked since the last time, and what is to be done if nothing comes of it. Ranks that save go on to say so.
  */
 static void ask(job *j, bool is_alive) {
     const double now = cm_clock_seconds();
     const bool ends_at_once = urged || j->launch->keeps_nothing;
-    if (asked > j->seen) forward(j->launch, j->process);
+    forward(j, ends_at_once, now);
     if (asked > j->seen || (is_alive && asked > 0 && !ends_at_once))
         j->until = now + (ends_at_once ? ENDING_SECONDS : SILENT_SECONDS);
     j->seen = asked;
@@ -396,6 +401,7 @@ static int status_of(const job *j) {
     if (j->is_killed) return 128 + latest;
     status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
     if (status == 128 + SIGUSR1) say_early(j, &status);
+    if (urged && status != 0) return 128 + latest; /* that of a launcher that ends its ranks is 1 */
     if (!WIFSIGNALED(state) || asked > 0) return status;
     fprintf(stderr, "cumind: mpirun was ended by signal %d (%s), and the ranks with it\n", WTERMSIG(state),
             strsignal(WTERMSIG(state)));

@@ -99,6 +99,31 @@ START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
 }
 END_TEST
 
+/* mpirun drops it between its own start and that of the ranks. */
+START_TEST(a_request_to_stop_that_the_launcher_drops_is_made_again) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with("trap : USR1\n: > begun\nsleep 1\nexec sleep 20");
+    const double start = cm_clock_seconds();
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGTERM);
+    ck_assert_double_lt(cm_clock_seconds() - start, 9.0); /* of silence it would be killed */
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "cumind: asked to stop before the ranks had begun: nothing has changed\n");
+}
+END_TEST
+
+/* Whatever the launcher makes of it. */
+START_TEST(a_second_request_is_what_ended_the_job) {
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with("trap '' USR1\ntrap 'exit 1' TERM\n: > begun\nwhile :; do sleep 0.1; done");
+    kill(job, SIGINT);
+    usleep(300000); /* sooner would be the same wish */
+    kill(job, SIGINT);
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGINT);
+}
+END_TEST
+
 /* What they have printed is no lie. */
 START_TEST(a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun) {
     char text[4096];
@@ -259,6 +284,8 @@ int main(void) {
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
     tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
     tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
+    tcase_add_test(tc, a_request_to_stop_that_the_launcher_drops_is_made_again);
+    tcase_add_test(tc, a_second_request_is_what_ended_the_job);
     tcase_add_test(tc, a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun);
     tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
     tcase_add_test(tc, ranks_end_with_a_launcher_that_is_killed);
