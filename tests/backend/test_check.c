@@ -38,6 +38,10 @@ START_TEST(backends_are_opened_by_name) {
     ck_assert_str_eq(backend->kind->name, "ref");
     ck_assert_ptr_nonnull(cm_backend_describe(backend));
     cm_backend_close(backend);
+    ck_assert_int_eq(cm_backend_open("cpu", &backend), CM_OK);
+    /* "machine   " and ", 16 threads, bfloat16" are in the same line of 80 columns */
+    ck_assert_uint_le(strlen(cm_backend_describe(backend)), 80 - 10 - 22);
+    cm_backend_close(backend);
     ck_assert_int_eq(cm_backend_open("auto", &backend), CM_OK);
     cm_backend_close(backend);
     cm_backend_close(NULL);

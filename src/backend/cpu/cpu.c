@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const cm_op_run reference[CM_OP_COUNT] = {
 #define CM_OP(name, ...) [CM_OP_##name] = cm_ref_##name,
@@ -58,8 +59,10 @@ static cm_status open_cpu(cm_backend *backend) {
     cm_int8_usable(int8, &count);
     cpu->int8 = int8[0];
     pthread_mutex_init(&cpu->lock, NULL);
-    snprintf(cpu->description, sizeof cpu->description, "%s%s, 8 bits by %s, %s", cpu->kernels.name,
-             backend->native[CM_BF16] ? " with bfloat16" : "", cpu->int8->name, version);
+    const bool has_bf16 = backend->native[CM_BF16], has_vnni = strstr(cpu->int8->name, "VNNI") != NULL;
+    snprintf(cpu->description, sizeof cpu->description, "%s%s%s%s, %s", cpu->kernels.name,
+             has_bf16 ? " with bfloat16" : "", has_vnni ? has_bf16 ? " and " : " with " : "", has_vnni ? "VNNI" : "",
+             version);
     backend->state = cpu;
     return CM_OK;
 }
