@@ -2,6 +2,7 @@
 import difflib
 import importlib.metadata
 import json
+import warnings
 
 SOME = 5  # ids that a line names
 
@@ -35,10 +36,19 @@ def said_of(package, id, known):
     return "%s registers %s%s" % (package, ", ".join(near), " and %d more" % rest if rest else "")
 
 
+def newest_of(id, gymnasium):
+    """The id of the same name that has the highest version; None if there is none."""
+    stem = id.rpartition("-v")[0]
+    known = [other.rpartition("-v") for other in getattr(gymnasium, "registry", ())]
+    versions = [int(version) for name, _, version in known if name == stem and version.isdigit()]
+    return "%s-v%d" % (stem, max(versions)) if stem and versions else None
+
+
 def make_of_id(name, options):
     import gymnasium
 
     before = set(getattr(gymnasium, "registry", ()))
+    warnings.filterwarnings("ignore", ".*The environment .* is out of date")  # its version says so, or the line of the error
     try:
         return gymnasium.make(name, **options)
     except Exception as error:
@@ -49,6 +59,10 @@ def make_of_id(name, options):
             text = "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: import gym, %s; "
             text += "make = lambda: gym.make('%s', disable_env_checker=True)"
             raise Amiss(text % (package, id)) from None
+        other = newest_of(id, gymnasium)
+        if other and type(error).__name__ in ("DeprecatedEnv", "VersionNotFound"):
+            text = "Gymnasium has %s, not %s: cumind train gymnasium:%s"
+            raise Amiss(text % (other, id, package + ":" * bool(package) + other)) from None
         if not package or isinstance(error, ImportError) or "NotFound" not in type(error).__name__:
             raise
         known = set(getattr(gymnasium, "registry", ())) - before

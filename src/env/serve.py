@@ -617,7 +617,7 @@ def serve(name):
             if name and (os.path.exists(name) or os.path.exists(name + ".py")):
                 text += "; that of this folder is imported with PYTHONPATH=%s" % os.getcwd()
             else:
-                text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
+                text += "; the python3 that was found first is %s" % sys.executable
         send(FAILED, text.encode("utf-8", "replace")[:PICTURE])
         end([])
     try:
