@@ -208,10 +208,13 @@ static cm_status fail_hung(cm_worker *worker) {
                    worker->limit);
 }
 
+/* A stop ends all that hang, and one line says so: as many may hang as there are environments. */
 static cm_status fail_stopped(cm_worker *worker) {
+    static const cm_stop *told;
     kill_process(worker);
-    cm_log(CM_WARNING, "%s: %s has not come back since the request to stop; its process was ended", worker->name,
-           doing(worker));
+    if (__atomic_exchange_n(&told, heeded, __ATOMIC_ACQ_REL) != heeded)
+        cm_log(CM_WARNING, "%s: %s has not come back since the request to stop; its process was ended", worker->name,
+               doing(worker));
     return cm_fail(CM_ERR_INTERRUPTED, "%s has not come back since the request to stop", doing(worker));
 }
 

@@ -111,6 +111,31 @@ START_TEST(many_short_steps_in_python_are_waited_for_no_longer_than_a_long_one) 
 }
 END_TEST
 
+/* All processes hang in their first resets, and one line says so. */
+START_TEST(of_many_processes_that_hang_one_line_tells) {
+    char text[8192];
+    snprintf(folder, sizeof folder, "%s/many", cm_test_folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    write_file("many.py", "import os, time\n"
+                          "class Many:\n"
+                          "  actions, max_steps = 2, 20\n"
+                          "  def reset(self):\n"
+                          "    if os.path.exists('run/log.txt'):\n"
+                          "      open('slow', 'w').close()\n"
+                          "      time.sleep(60)\n"
+                          "    return [0.0]\n"
+                          "  def step(self, action): return [float(action)], 0.0, False\n");
+    const pid_t child = cm_program_start(folder, "train --env ./many.py --run run --threads 2 --set num_envs=8");
+    await_file("slow");
+    kill(child, SIGTERM);
+    cm_program_wait(child);
+    cm_program_file(folder, "err.txt", text, sizeof text);
+    const char *line = strstr(text, "warning: "),
+               *said = "has not come back since the request to stop; its process was ended\n";
+    ck_assert_msg(line && strstr(line, said) && !strstr(strstr(line, said) + 1, said), "%s", text);
+}
+END_TEST
+
 #define STEPS TRAIN "--env-steps 2048 --set env_name=./walk.py --seed 3 --quiet "
 
 /* The last whole iteration is saved, and what was acted of the next one is acted again. */
@@ -220,6 +245,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, what_hangs_does_not_hinder_the_end);
     tcase_add_test(tests, many_short_steps_in_python_are_waited_for_no_longer_than_a_long_one);
+    tcase_add_test(tests, of_many_processes_that_hang_one_line_tells);
     tcase_add_test(tests, a_run_whose_environment_hung_goes_on_to_the_same_bits);
     tcase_add_loop_test(tests, learning_is_broken_off_and_saved, 0, 2);
     tcase_add_loop_test(tests, what_was_broken_off_goes_on_to_the_same_bits, 0, 2);
