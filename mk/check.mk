@@ -129,9 +129,12 @@ fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
 FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 fuzz-build: $(FUZZ_BIN)
 $(BUILD)/tests/fuzz/fuzz_http: $(addprefix $(BUILD)/src/serve/,http.o access.o)
+# It has server.c in it, and stand-ins for agents.
+$(BUILD)/tests/fuzz/fuzz_serve: $(filter-out %/server.o %/table.o %/table_json.o,$(SERVE_OBJ))
+$(BUILD)/tests/fuzz/fuzz_serve: SERVE_LIBS = $(EVENT_LIBS)
 $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(TEST_LINK) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(TEST_LINK) -fsanitize=fuzzer,address,undefined $(filter %.o,$^) $(filter %.a,$^) $(SERVE_LIBS) $(LIBS) -o $@
 
 #: KILLED=38            runs that `make soak-resume` kills, the kinds in turn; KIND=ranks: these alone; SEED=N: the same ones again
 KILLED ?= 38
