@@ -34,14 +34,22 @@ void cm_route_run(const cm_serve_call *call, cm_answer *out) {
 
 /* ---- metrics ---- */
 
-/* The fields that "fields=a,b" names; returns how many, -1: one is none, or they are too many. */
+static bool is_among(const cm_metrics_field *field, const cm_metrics_field *const *fields, int count) {
+    for (int i = 0; i < count; i++)
+        if (fields[i] == field) return true;
+    return false;
+}
+
+/* The fields that "fields=a,b" names, each once; returns how many, -1: one is none, or they are too many. */
 static int read_fields(const cm_http_request *request, const cm_metrics_field *fields[MOST_FIELDS]) {
     char text[CM_HTTP_VALUE] = "env_steps,mean_return", *state = NULL;
     int count = 0;
     if (!cm_http_query(request, "fields", text, sizeof text) && strstr(request->query, "fields=")) return -1;
     for (char *name = strtok_r(text, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
-        if (count == MOST_FIELDS || !(fields[count] = cm_metrics_find(name))) return -1;
-        count++;
+        const cm_metrics_field *field = cm_metrics_find(name);
+        const bool is_new = !is_among(field, fields, count);
+        if (!field || (is_new && count == MOST_FIELDS)) return -1;
+        if (is_new) fields[count++] = field;
     }
     return count;
 }

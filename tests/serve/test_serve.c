@@ -33,6 +33,8 @@ START_TEST(runs_metrics_configurations_and_logs_are_said) {
     expect_said("/api/runs/0", "\"last\": {\"iteration\": 2");
     expect_said("/api/runs/0/metrics?fields=env_steps,mean_return",
                 "\"columns\": {\"env_steps\": [100, 200], \"mean_return\": [4.25, 5.5]}");
+    expect_said("/api/runs/0/metrics?fields=updates,env_steps,updates", /* a key of JSON stands once */
+                "\"columns\": {\"updates\": [3, 6], \"env_steps\": [100, 200]}}");
     expect_said("/api/runs/0/config", "\"env_name\": \"tictactoe\"");
     expect_said("/api/runs/0/log", "\"text\": \"2026-11-29 19:34:41 INFO    begun\\n\"");
     expect_said("/api/runs/0/episodes", "\"episodes\": []");
@@ -52,7 +54,12 @@ START_TEST(what_is_not_there_is_said) {
         {"/api/runs/9999999", 404},
         {"/api/runs/0/", 404},
         {"/api/runs/0/metrics?fields=nothing", 400},
-        {"/api/runs/0/metrics?fields=updates,updates,updates,updates,updates,updates,updates,updates,updates", 400},
+        {"/api/runs/0/metrics?fields=updates,updates,updates,updates,updates,updates,updates,updates,updates", 200},
+        {"/api/runs/0/metrics?fields=updates,episodes,seconds,iteration,env_steps,mean_return,time_acting,time_saving",
+         200},
+        {"/api/runs/0/metrics?"
+         "fields=updates,episodes,seconds,iteration,env_steps,mean_return,time_acting,time_saving,time_other",
+         400},
         {"/api/runs/0/episodes/..%2Fconfig.json", 404},
         {"/api/runs/0/episodes/best.gif", 404},
         {"/%2e%2e/etc/passwd", 404}};
