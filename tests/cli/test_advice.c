@@ -44,13 +44,13 @@ static const struct {
     {"train CartPole-v7", "the nearest one is CartPole-v1\n"}, /* of our own */
     {"train chess", "chess: there is no such environment; cumind environments lists all\n"},
     /* files */
-    {"train ./grid.c",
-     "./grid.c: is a source; build a library: cc -O2 -shared -fPIC ./grid.c $(pkg-config --cflags cumind) "
-     "-o ./grid.so; then cumind train ./grid.so\n"},
-    {"train --set env_name=grid.cpp",
-     "build a library: c++ -O2 -shared -fPIC grid.cpp $(pkg-config --cflags cumind) -o "
-     "grid.so; then cumind train ./grid.so\n"},
+    {"train ./grid.c", "/grid.c: is a source; build a library: cc -O2 -shared -fPIC /"},
+    {"train ./grid.c", "/grid.c $(pkg-config --cflags cumind) -o /"},
+    {"train ./grid.c", "/grid.so; then cumind train /"},
+    {"train --set env_name=grid.cpp", "build a library: c++ -O2 -shared -fPIC "},
     {"train --env own.json", "own.json: is a configuration: --config own.json\n"},
+    {"train ./other.c", "./other.c: there is no such file\n"},
+    {"train --env other.json", "other.json: there is no such file\n"},
     {"train walk", "walk: there is no such environment; the file here is ./walk.py\n"},
     {"train ./walk", "./walk: there is no such environment; the file here is ./walk.py\n"},
     {"train ./Taxi", "./Taxi cannot be opened"}, /* a path is no id */
@@ -103,9 +103,12 @@ static const struct {
 
 static void begin(void) {
     cm_test_folder_make();
-    char path[128];
-    snprintf(path, sizeof path, "%s/walk.py", cm_test_folder);
-    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    static const char *const files[] = {"walk.py", "grid.c", "grid.cpp", "own.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", cm_test_folder, files[i]);
+        ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    }
 }
 
 START_TEST(what_is_typed_first_is_answered_by_the_right_command) {
