@@ -10,7 +10,9 @@
 #define F32_RELATIVE  2e-6
 #define BF16_RELATIVE 8e-3
 #define F16_RELATIVE  1e-3
-#define LACK_RELATIVE 2e-2 /* 16 bits asked of a processor that computes them in float32: only ref rounds */
+/* 16 bits asked of a processor that computes them in float32: only ref rounds, and products of an LSTM of one unit
+ * cancel to a tenth of their size. */
+#define LACK_RELATIVE 6e-2
 #define ABSOLUTE      1e-6
 
 bool op_bench_open(op_bench *b, const char *name) {
