@@ -1,5 +1,6 @@
 /* Layers in 8 bits (backend/int8.h) in ONNX: weights and inputs of a layer as QuantizeLinear and DequantizeLinear have
- * them, the layer between in float32. Zero points are 0 and are written, as runtimes look for them when they fuse. */
+ * them, the layer between in float32. Numbers -127 .. 127 are bytes 1 .. 255 around a zero point of 128: ONNX Runtime
+ * adds pairs of products of signed weights in 16 bits, which overflow, on processors of AVX2 without VNNI. */
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static float scale_of(float range) {
 /* ---- weights ---- */
 
 typedef struct rows_int8 {
-    int8_t *number;
+    uint8_t *number;
     float *scale; /* of each row */
 } rows_int8;
 
@@ -27,20 +28,20 @@ static cm_status alloc_rows(rows_int8 *out, size_t rows, size_t count) {
     return cm_alloc(&out->scale, rows, sizeof *out->scale, "weights of 8 bits");
 }
 
-static void quantise_row(const float *weight, size_t n, int8_t *number, float *scale) {
+static void quantise_row(const float *weight, size_t n, uint8_t *number, float *scale) {
     const float range = cm_int8_range(weight, n), inverse = cm_int8_inverse(range);
     *scale = scale_of(range);
-    for (size_t i = 0; i < n; i++) number[i] = (int8_t)cm_int8_of(weight[i], inverse);
+    for (size_t i = 0; i < n; i++) number[i] = (uint8_t)(cm_int8_of(weight[i], inverse) + CM_ONNX_ZERO_POINT);
 }
 
 static cm_onnx_value add_weight(cm_translation *t, const cm_onnx_port *port, const rows_int8 *rows) {
     char name[CM_ONNX_NAME];
     cm_onnx_port numbers = *port;
-    numbers.type = CM_ONNX_INT8;
+    numbers.type = CM_ONNX_UINT8;
     snprintf(name, sizeof name, "%s.step", port->name);
     const cm_onnx_port steps = {name, CM_ONNX_FLOAT, 1, {port->dim[0]}};
     const cm_onnx_value weight =
-        CM_ONNX(t->graph, DequantizeLinear, cm_onnx_int8(t->graph, &numbers, rows->number),
+        CM_ONNX(t->graph, DequantizeLinear, cm_onnx_bytes(t->graph, &numbers, rows->number),
                 cm_onnx_array(t->graph, &steps, rows->scale, false), cm_onnx_zero_points(t->graph, port->dim[0]));
     cm_onnx_set_int(t->graph, "axis", 0);
     return weight;
@@ -65,7 +66,7 @@ cm_onnx_value cm_translate_int8_weight(cm_translation *t, const cm_onnx_port *po
 
 /* ---- inputs ---- */
 
-/* What is below the range becomes its end: QuantizeLinear has -128, too, which the layers have not. */
+/* What is below the range becomes its end: QuantizeLinear has byte 0, too, which the layers have not. */
 static cm_onnx_value bounded(cm_translation *t, cm_onnx_value x, float range) {
     const cm_onnx_node *node = cm_onnx_node_of(t->graph, x);
     if (node && strcmp(node->type, "Relu") == 0) return x;

@@ -47,7 +47,7 @@ enum { ATTRIBUTE_IS_FLOAT = 1, ATTRIBUTE_IS_INT = 2, ATTRIBUTE_IS_INTS = 7 };
 enum { IR_VERSION = 8 }; /* the first that has opset 17 */
 static const uint64_t most_bytes = (uint64_t)1 << 31;
 
-static const int64_t elements[] = {[CM_ONNX_FLOAT] = 1, [CM_ONNX_UINT8] = 2, [CM_ONNX_INT8] = 3, [CM_ONNX_INT64] = 7};
+static const int64_t elements[] = {[CM_ONNX_FLOAT] = 1, [CM_ONNX_UINT8] = 2, [CM_ONNX_INT64] = 7};
 
 static void put_array(cm_proto *out, const cm_onnx_info *info) {
     const size_t begun = cm_proto_begin(out, GRAPH_ARRAY);

@@ -115,7 +115,7 @@ cm_onnx_value cm_onnx_array(cm_onnx_graph *graph, const cm_onnx_port *port, cons
     return value;
 }
 
-cm_onnx_value cm_onnx_int8(cm_onnx_graph *graph, const cm_onnx_port *port, const int8_t *data) {
+cm_onnx_value cm_onnx_bytes(cm_onnx_graph *graph, const cm_onnx_port *port, const uint8_t *data) {
     const cm_onnx_value known = find_array(graph, port->name);
     if (known != CM_NO_VALUE) return known;
     const cm_onnx_value value = add_value(graph, CM_ONNX_ARRAY, port);
@@ -130,11 +130,12 @@ cm_onnx_value cm_onnx_int8(cm_onnx_graph *graph, const cm_onnx_port *port, const
 cm_onnx_value cm_onnx_zero_points(cm_onnx_graph *graph, int64_t n) {
     char name[CM_ONNX_NAME];
     snprintf(name, sizeof name, "constants.zero_points_%lld", (long long)n);
-    const cm_onnx_port port = {name, CM_ONNX_INT8, n > 0, {n}};
-    int8_t *zeros = calloc((size_t)n + 1, 1);
-    if (!zeros) fail_memory(graph);
-    const cm_onnx_value value = zeros ? cm_onnx_int8(graph, &port, zeros) : CM_NO_VALUE;
-    free(zeros);
+    const cm_onnx_port port = {name, CM_ONNX_UINT8, n > 0, {n}};
+    uint8_t *points = malloc((size_t)n + 1);
+    if (!points) fail_memory(graph);
+    if (points) memset(points, CM_ONNX_ZERO_POINT, (size_t)n + 1);
+    const cm_onnx_value value = points ? cm_onnx_bytes(graph, &port, points) : CM_NO_VALUE;
+    free(points);
     return value;
 }
 

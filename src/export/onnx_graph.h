@@ -15,8 +15,9 @@ extern "C" {
 typedef int cm_onnx_value;
 enum { CM_NO_VALUE = -1, CM_ONNX_NAME = 96, CM_ONNX_DIMS = 5, CM_ONNX_INPUTS = 6, CM_ONNX_ATTRIBUTES = 4 };
 enum { CM_ONNX_BATCH = -1, CM_ONNX_OPSET = 17, CM_ONNX_PORTS = 6 };
+enum { CM_ONNX_ZERO_POINT = 128 }; /* the byte that stands for 0 */
 
-typedef enum cm_onnx_type { CM_ONNX_FLOAT, CM_ONNX_INT64, CM_ONNX_UINT8, CM_ONNX_INT8 } cm_onnx_type;
+typedef enum cm_onnx_type { CM_ONNX_FLOAT, CM_ONNX_INT64, CM_ONNX_UINT8 } cm_onnx_type;
 
 typedef enum cm_onnx_kind {
     CM_ONNX_INPUT,   /* of the graph */
@@ -31,9 +32,9 @@ typedef struct cm_onnx_info {
     cm_onnx_type type;
     int ndim; /* of inputs, outputs, arrays and constants; a scalar has 0 */
     int64_t dim[CM_ONNX_DIMS];
-    float *floats; /* of an array, and of constants of that type; owned */
-    int64_t *ints; /* of other constants; owned */
-    int8_t *bytes; /* of arrays of CM_ONNX_INT8; owned */
+    float *floats;  /* of an array, and of constants of that type; owned */
+    int64_t *ints;  /* of other constants; owned */
+    uint8_t *bytes; /* of arrays of CM_ONNX_UINT8; owned */
     size_t count;
     bool is_trained; /* an array that the optimizer changes */
 } cm_onnx_info;
@@ -87,8 +88,8 @@ void cm_onnx_output(cm_onnx_graph *graph, cm_onnx_value value, const cm_onnx_por
 /* The array of that name, which is copied from data[product of dim] when it is new. */
 cm_onnx_value cm_onnx_array(cm_onnx_graph *graph, const cm_onnx_port *port, const float *data, bool is_trained);
 /* The same of 8 bits, which is not trained. */
-cm_onnx_value cm_onnx_int8(cm_onnx_graph *graph, const cm_onnx_port *port, const int8_t *data);
-/* n zeros of 8 bits, of a quantised array's rows; of n = 0 a scalar. */
+cm_onnx_value cm_onnx_bytes(cm_onnx_graph *graph, const cm_onnx_port *port, const uint8_t *data);
+/* The zero point CM_ONNX_ZERO_POINT for n rows of a quantised array; of n = 0 a scalar. */
 cm_onnx_value cm_onnx_zero_points(cm_onnx_graph *graph, int64_t n);
 /* An array of one value, "zeros" and "ones" with their number in their name. */
 cm_onnx_value cm_onnx_filled(cm_onnx_graph *graph, int n, float value);

@@ -53,8 +53,8 @@ cm_onnx_value cm_translate_channels_last(cm_translation *t, cm_onnx_value value)
 /* Columns first .. first + count - 1 of rows. */
 cm_onnx_value cm_translate_columns(cm_translation *t, cm_onnx_value rows, int first, int count);
 
-/* A layer in 8 bits: its weight, in int8 with a step for each of its rows, is the port's name, and its steps NAME.step;
- * data[product of dim] is what they stand for. Its input as what it is read as; of other layers x itself. */
+/* A layer in 8 bits: its weight, in bytes with a step for each of its rows, is the port's name, and its steps
+ * NAME.step; data[product of dim] is what they stand for. Its input as what it is read as; of other layers x itself. */
 cm_onnx_value cm_translate_int8_weight(cm_translation *t, const cm_onnx_port *port, const float *data);
 cm_onnx_value cm_translate_int8_input(cm_translation *t, const cm_attr *attr, cm_onnx_value x);
 

@@ -84,6 +84,7 @@ int main(void) {
     Suite *suite = suite_create("survey");
     TCase *tcase = tcase_create("survey");
     tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tcase, rewards_and_ends_are_counted);
     tcase_add_test(tcase, chance_is_found_where_the_same_is_followed_by_another);
     tcase_add_test(tcase, the_first_reward_is_waited_for);

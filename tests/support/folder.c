@@ -11,7 +11,7 @@
 
 static char root[] = "/tmp/cumind-test-XXXXXX";
 
-char cm_test_folder[CM_TEST_PATH];
+char cm_test_folder[CM_TEST_PATH] = "/no folder of a test";
 
 /* Other users may come through it: some tests become one. */
 void cm_test_root_make(void) {

@@ -8,7 +8,7 @@
 enum { CM_TEST_PATH = 32 };
 
 /* A new, empty folder for the files of a test. Both functions are fixtures of Check. */
-extern char cm_test_folder[CM_TEST_PATH]; /* its path, between the two calls */
+extern char cm_test_folder[CM_TEST_PATH]; /* its path between the two calls, before them of none that exists */
 void cm_test_folder_make(void);
 void cm_test_folder_remove(void); /* with all that is in it */
 
