@@ -1,16 +1,33 @@
 /* cumind reproduce: trains an agent of the zoo again and judges it by the interval of its score. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/output.h"
 #include "cli/zoo_judge.h"
 #include "core/file.h"
 #include "core/printable.h"
+#include "run/directory.h"
+#include "run/summary.h"
 
-static cm_status train(const cm_arguments *arguments, const cm_zoo_agent *agent, const char *folder) {
+/* A training that was asked to stop has saved, and ends well. */
+static cm_status check_end(const cm_zoo_agent *agent, const char *folder) {
+    cm_run_summary summary;
+    CM_TRY(cm_run_summary_read(folder, false, true, &summary));
+    if (strcmp(summary.state, "finished") == 0) return CM_OK;
+    return cm_fail(CM_ERR_INTERRUPTED,
+                   "the training was stopped before its end; cumind reproduce %s --resume %s goes on", agent->name,
+                   folder);
+}
+
+/* Of a run that is there `train` refuses what its configuration and the agent's command do not have in common. */
+static cm_status train(const cm_arguments *arguments, const cm_zoo_agent *agent, const char *folder, bool goes_on) {
+    char words[256];
     int status = 0;
-    printf("cumind train %s --run %s\n", agent->train, CM_PRINTABLE(folder));
-    CM_TRY(cm_zoo_run(arguments->program, "train", agent->train, folder, NULL, &status));
-    if (status == 0) return CM_OK;
+    snprintf(words, sizeof words, "%s%s", goes_on ? "--config " : "", agent->train);
+    const cm_zoo_command command = {arguments->program, "train", words, goes_on ? "--resume" : "--run", folder};
+    printf("cumind train %s %s %s\n", words, command.flag, CM_PRINTABLE(folder));
+    CM_TRY(cm_zoo_run(&command, NULL, &status));
+    if (status == 0) return check_end(agent, folder);
     return cm_fail(CM_ERR_STATE, "reproduce %s: train has ended with status %d", agent->name, status);
 }
 
@@ -33,15 +50,22 @@ static cm_status run_reproduce(cm_arguments *arguments) {
         return cm_fail(CM_ERR_INPUT, "reproduce: needs the NAME of an agent; cumind zoo lists them");
     CM_TRY(cm_zoo_named(arguments->positional[0], &agent));
     snprintf(own, sizeof own, "%s.reproduced", agent->name);
-    const char *folder = cm_argument_is_set(arguments, "--run") ? cm_argument(arguments, "--run") : own;
-    if (cm_file_is_named(folder))
-        return cm_fail(CM_ERR_INPUT, "%s: is there already; choose another folder with --run DIR", folder);
-    CM_TRY(train(arguments, agent, folder));
+    const char *old = cm_argument(arguments, "--resume"), *given = cm_argument(arguments, "--run");
+    const char *folder = old ? old : given ? given : own;
+    if (old && given) return cm_fail(CM_ERR_INPUT, "reproduce: give either --run or --resume");
+    if (old) CM_TRY(cm_run_directory_check(old));
+    if (!old && cm_file_is_named(folder))
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: is there already; choose another folder with --run DIR, or go on with "
+                       "--resume %s",
+                       folder, folder);
+    CM_TRY(train(arguments, agent, folder, old != NULL));
     return judge(arguments, agent, folder);
 }
 
 static const cm_flag flags[] = {
     {"--run", "DIR", "The folder of the new run, which is not there yet; without it NAME.reproduced here."},
+    {"--resume", "DIR", "Go on with a training that was stopped."},
     CM_FLAGS_END,
 };
 
@@ -53,6 +77,7 @@ const cm_command cm_command_reproduce = {
                "lies outside the interval. Processors round sums in orders of their own, so the new agent is another "
                "one, of the same strength.",
     .flags = flags,
-    .examples = "  cumind reproduce cartpole\n",
+    .examples = "  cumind reproduce cartpole\n"
+                "  cumind reproduce cartpole --resume cartpole.reproduced    # after Ctrl-C\n",
     .run = run_reproduce,
 };

@@ -71,11 +71,13 @@ static cm_status check_agents(cm_arguments *arguments) {
 }
 
 static cm_status run_zoo(cm_arguments *arguments) {
-    if (cm_argument_is_set(arguments, "--check")) return check_agents(arguments);
+    const bool is_json = cm_argument_is_set(arguments, "--json"), checks = cm_argument_is_set(arguments, "--check");
+    if (checks && is_json) return cm_fail(CM_ERR_INPUT, "zoo: --json is for the list; leave it out with --check");
+    if (checks) return check_agents(arguments);
     if (arguments->positional_count > 0)
         return cm_fail(CM_ERR_INPUT, "zoo: names of agents are for --check; cumind play --run zoo:%.60s plays one",
                        arguments->positional[0]);
-    return cm_argument_is_set(arguments, "--json") ? list_json() : list();
+    return is_json ? list_json() : list();
 }
 
 static const cm_flag flags[] = {

@@ -42,25 +42,25 @@ static int await(pid_t process) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-cm_status cm_zoo_run(const char *program, const char *command, const char *words, const char *folder, const int *out,
-                     int *status) {
-    char text[TEXT], first[PATH_MAX], name[16], flag[] = "--run", run[PATH_MAX];
+cm_status cm_zoo_run(const cm_zoo_command *command, const int *out, int *status) {
+    char text[TEXT], first[PATH_MAX], name[16], flag[16], folder[PATH_MAX];
     char *argv[WORDS] = {first, name};
     int count = 2;
-    snprintf(first, sizeof first, "%s", program);
-    snprintf(name, sizeof name, "%s", command);
-    snprintf(text, sizeof text, "%s", words);
-    snprintf(run, sizeof run, "%s", folder);
+    snprintf(first, sizeof first, "%s", command->program);
+    snprintf(name, sizeof name, "%s", command->name);
+    snprintf(text, sizeof text, "%s", command->words);
+    snprintf(flag, sizeof flag, "%s", command->flag);
+    snprintf(folder, sizeof folder, "%s", command->folder);
     add_words(text, argv, &count);
     argv[count < WORDS - 3 ? count++ : WORDS - 3] = flag;
-    argv[count++] = run;
+    argv[count++] = folder;
     argv[count] = NULL;
     fflush(NULL);
     const pid_t parent = getpid(), process = fork();
     if (process == 0) become(argv, out, parent);
-    if (process < 0) return cm_fail(CM_ERR_IO, "%s: no process: %s", command, strerror(errno));
+    if (process < 0) return cm_fail(CM_ERR_IO, "%s: no process: %s", command->name, strerror(errno));
     *status = await(process);
-    if (*status == CM_EXIT_INTERRUPTED) return cm_fail(CM_ERR_INTERRUPTED, "%s: interrupted", command);
+    if (*status == CM_EXIT_INTERRUPTED) return cm_fail(CM_ERR_INTERRUPTED, "%s: interrupted", command->name);
     return CM_OK;
 }
 
@@ -93,7 +93,8 @@ static cm_status evaluate(const char *program, const cm_zoo_agent *agent, const 
     const int out = fileno(answer);
     int status = 0;
     snprintf(words, sizeof words, "%s --json", agent->eval);
-    CM_TRY(cm_zoo_run(program, "eval", words, folder, &out, &status));
+    const cm_zoo_command command = {program, "eval", words, "--run", folder};
+    CM_TRY(cm_zoo_run(&command, &out, &status));
     return status == 0 ? CM_OK : cm_fail(CM_ERR_STATE, "zoo:%s: eval has ended with status %d", agent->name, status);
 }
 

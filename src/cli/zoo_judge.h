@@ -5,11 +5,15 @@
 #include "cli/command.h"
 #include "run/zoo.h"
 
-/* Runs `program` as `cumind COMMAND --run FOLDER WORDS`, the words of it with a blank between them; `out` (NULL: none)
- * is the descriptor that its stdout goes to. Ctrl-C is the other process's to handle. *status: its exit status. Errors:
- * CM_ERR_IO if there can be no process; CM_ERR_INTERRUPTED if it was. */
-cm_status cm_zoo_run(const char *program, const char *command, const char *words, const char *folder, const int *out,
-                     int *status) CM_MUST_USE;
+/* `cumind COMMAND WORDS FLAG FOLDER`, the words with a blank between them. */
+typedef struct cm_zoo_command {
+    const char *program; /* how the user calls it */
+    const char *name, *words, *flag, *folder;
+} cm_zoo_command;
+
+/* Runs it; `out` (NULL: none) is the descriptor that its stdout goes to. Ctrl-C is the other process's to handle.
+ * *status: its exit status. Errors: CM_ERR_IO if there can be no process; CM_ERR_INTERRUPTED if it was. */
+cm_status cm_zoo_run(const cm_zoo_command *command, const int *out, int *status) CM_MUST_USE;
 
 /* The score that the run in `folder` has by the evaluation of `agent`. Errors: as above; CM_ERR_STATE if eval fails,
  * which has said why. */

@@ -56,6 +56,17 @@ static inline void await_run(const char *dir) {
     ck_assert_msg(cm_file_exists(path), "%s was never begun", dir);
 }
 
+/* Waits until a started program has said `text` in a file of the folder, out.txt or err.txt. */
+static inline void await_text(const char *name, const char *text) {
+    static char said[65536];
+    said[0] = '\0';
+    for (int i = 0; i < 30000 && !strstr(said, text); i++) {
+        cm_program_file(cm_test_folder, name, said, sizeof said);
+        usleep(1000);
+    }
+    ck_assert_msg(strstr(said, text) != NULL, "%s: %s", text, said);
+}
+
 static inline void expect_exit(const char *arguments, int status, const char *text) {
     run(arguments);
     cm_program_expect_error(&result, status, text);

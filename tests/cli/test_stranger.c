@@ -4,24 +4,12 @@
 #include <sys/stat.h>
 
 #include "runs.h"
+#include "support/marking.h"
 
 #define TINY                                                                                                           \
     " --env-steps 256 --set num_envs=4 --set min_memory_steps=64 --set hidden_dim=8 --set num_simulations=4"           \
     " --set evaluation_interval=0 --set final_evaluation_episodes=2"
 #define REFUSED "if you trust it, go on with --set env_name="
-
-static const char python_text[] =
-    "import os\n"
-    "open(os.environ['CUMIND_TEST_MARK'], 'w').close()\n"
-    "class Corridor:\n"
-    "    actions = 2\n"
-    "    max_steps = 9\n"
-    "    def reset(self, seed):\n"
-    "        self.cell = 4\n"
-    "        return [float(self.cell)], {}\n"
-    "    def step(self, action):\n"
-    "        self.cell += 1 if action == 1 else -1\n"
-    "        return [float(self.cell)], float(self.cell == 8), self.cell in (0, 8), False, {}\n";
 
 /* What a user may do with a stranger's folder R, by every command: a line of each at least. */
 static const char *const lines[] = {
@@ -58,6 +46,7 @@ static const char *const lines[] = {
     "zoo --check R",
     "reproduce R",
     "reproduce catch --run R",
+    "reproduce catch --resume R",
     "profile --run R --seconds 1 --no-advice",
     "profile --config R/config.json --seconds 1 --no-advice",
     "config --config R/config.json",
@@ -146,7 +135,7 @@ static void begin_all(void) {
     snprintf(state, sizeof state, "%s/state/stranger", cm_test_folder);
     setenv("XDG_STATE_HOME", state, 1);
     copy_file(CM_TEST_MODULES "/marks.so", "marks.so");
-    write_text("marks.py", python_text);
+    write_text("marks.py", cm_test_marking_python);
     write_text("games.txt", "0\n");
     expect_ok("train --quiet --run library --set env_name=marks.so" TINY);
     ck_assert(cm_file_exists(mark));
@@ -343,7 +332,7 @@ START_TEST(a_module_that_was_trained_with_needs_no_name_and_another_does) {
                                          "    return env\n");
     write_text("installed/marks_a.py", "import os\nopen(os.environ['CUMIND_TEST_MARK'], 'w').close()\n");
     write_text("installed/marks_b.py", "import marks_a\n");
-    write_text("installed/quiet.py", strstr(python_text, "class"));
+    write_text("installed/quiet.py", strstr(cm_test_marking_python, "class"));
     path_of("installed", path);
     setenv("PYTHONPATH", path, 1);
     setenv("PATH", path_before, 1);

@@ -1,4 +1,5 @@
-/* Agents that come with the program, as a user meets them. Retraining: scripts/check_zoo. */
+/* Agents that come with the program, as a user meets them. */
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "runs.h"
@@ -31,6 +32,7 @@ START_TEST(the_check_judges_by_the_interval) {
     ck_assert_ptr_nonnull(strstr(result.out, "zoo:catch"));
     ck_assert_ptr_nonnull(strstr(result.out, "within [0.98, 1]"));
     expect_exit("zoo --check cat", 2, "zoo:cat: there is no such agent; did you mean zoo:catch?");
+    expect_exit("zoo --check --json catch", 2, "zoo: --json is for the list");
     expect_exit("zoo catch", 2, "names of agents are for --check");
 }
 END_TEST
@@ -45,6 +47,28 @@ START_TEST(reproduce_begins_no_run_where_something_is) {
 }
 END_TEST
 
+START_TEST(a_training_that_was_stopped_is_not_judged_and_goes_on) {
+    char said[4096];
+    for (int again = 0; again < 2; again++) {
+        const pid_t child = cm_program_start_job(cm_test_folder, again ? "reproduce catch --resume catch.reproduced"
+                                                                       : "reproduce catch");
+        await_text("out.txt", again ? "resumed   at update" : "it 1 ");
+        kill(-child, SIGINT);
+        ck_assert_int_eq(cm_program_wait(child), 130);
+        cm_program_file(cm_test_folder, "out.txt", said, sizeof said);
+        ck_assert_msg(strstr(said, "REPRODUCED") == NULL, "%s", said);
+        cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+        ck_assert_ptr_nonnull(strstr(said, "cumind reproduce catch --resume catch.reproduced goes on\n"));
+    }
+    run("reproduce cartpole --resume catch.reproduced");
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "cannot change on resume"));
+    ck_assert_ptr_nonnull(strstr(result.err, "reproduce cartpole: train has ended with status 2"));
+    expect_exit("reproduce catch --resume nowhere", 2, "nowhere");
+    expect_exit("reproduce catch --resume catch.reproduced --run x", 2, "give either --run or --resume");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/zoo");
     TCase *tests = tcase_create("zoo");
@@ -55,5 +79,6 @@ int main(void) {
     tcase_add_test(tests, an_agent_stands_wherever_a_run_may);
     tcase_add_test(tests, the_check_judges_by_the_interval);
     tcase_add_test(tests, reproduce_begins_no_run_where_something_is);
+    tcase_add_test(tests, a_training_that_was_stopped_is_not_judged_and_goes_on);
     return cm_test_main(suite);
 }
