@@ -149,7 +149,8 @@ static int read_host(span value, headers *seen, cm_http_request *out) {
 }
 
 /* Of those that are kept as text. */
-static char *place_of(span name, cm_http_request *out) {
+static char *place_of(span name, size_t *size, cm_http_request *out) {
+    *size = is_named(name, "cookie") ? sizeof out->cookie : CM_HTTP_VALUE;
     return is_named(name, "origin")          ? out->origin
            : is_named(name, "content-type")  ? out->content_type
            : is_named(name, "authorization") ? out->authorization
@@ -158,8 +159,9 @@ static char *place_of(span name, cm_http_request *out) {
 }
 
 static int read_value(span name, span value, headers *seen, cm_http_request *out) {
-    char *place = place_of(name, out);
-    if (place) return *place ? 400 : copy(value, place, CM_HTTP_VALUE) ? 0 : 431;
+    size_t size;
+    char *place = place_of(name, &size, out);
+    if (place) return *place ? 400 : copy(value, place, size) ? 0 : 431;
     if (is_named(name, "host")) return read_host(value, seen, out);
     if (is_named(name, "content-length")) return read_length(value, seen, out);
     if (is_named(name, "transfer-encoding")) return 501;

@@ -23,10 +23,10 @@ typedef struct cm_http_request {
     cm_http_method method;
     char path[CM_HTTP_TARGET];  /* before "?", with its escapes decoded; begins with "/" */
     char query[CM_HTTP_TARGET]; /* after it, as it is */
-    char host[CM_HTTP_VALUE], origin[CM_HTTP_VALUE], content_type[CM_HTTP_VALUE], authorization[CM_HTTP_VALUE],
-        cookie[CM_HTTP_VALUE];
-    bool stays;        /* the connection is for further requests */
-    size_t head, body; /* bytes; the body follows the head */
+    char host[CM_HTTP_VALUE], origin[CM_HTTP_VALUE], content_type[CM_HTTP_VALUE], authorization[CM_HTTP_VALUE];
+    char cookie[CM_HTTP_HEAD]; /* cookies of other programs on this host come along, whatever their port */
+    bool stays;                /* the connection is for further requests */
+    size_t head, body;         /* bytes; the body follows the head */
 } cm_http_request;
 
 /* Reads the request that bytes[size] begin with. Returns 0 if more bytes are needed (head and body have at most

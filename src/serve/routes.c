@@ -67,7 +67,7 @@ cm_status cm_routes_init(cm_routes *r) {
 
 static const char *reason_of(int status) {
     return status == 401   ? "open the address with the token that cumind serve has printed"
-           : status == 421 ? "this server has another name"
+           : status == 421 ? "open the address that cumind serve has printed: this server has another name, or port"
            : status == 415 ? "send application/json"
                            : "not for pages of other servers";
 }

@@ -73,6 +73,18 @@ START_TEST(heads_of_8192_bytes_are_taken_and_longer_ones_refused) {
 }
 END_TEST
 
+/* A browser sends those of every program on the host, as notebooks have long ones. */
+START_TEST(cookies_may_be_as_long_as_the_head) {
+    static char text[CM_HTTP_HEAD + 1];
+    strcpy(text, "GET / HTTP/1.1\r\n" HOST "Cookie: other=");
+    memset(text + strlen(text), 'x', CM_HTTP_HEAD - 8 - strlen(text));
+    strcpy(text + CM_HTTP_HEAD - 8, ";a=b\r\n\r\n");
+    ck_assert_int_eq(parse(text), 200);
+    ck_assert_str_eq(request.cookie + strlen(request.cookie) - 4, ";a=b");
+    ck_assert_int_eq(parse("GET / HTTP/1.1\r\n" HOST "Cookie: a\r\nCookie: b\r\n\r\n"), 400);
+}
+END_TEST
+
 START_TEST(every_beginning_of_a_request_asks_for_more) {
     static const char text[] = "POST /api/x?a=1&name=b%20c HTTP/1.1\r\nHost: h\r\ncookie: k=v\r\nOrigin:  o \r\n"
                                "Content-Type: application/json\r\nContent-Length: 4\r\n\r\nbodyGET /next";
@@ -99,6 +111,7 @@ int main(void) {
     TCase *tests = tcase_create("http");
     tcase_add_test(tests, requests_are_taken_or_refused_with_the_reason);
     tcase_add_test(tests, heads_of_8192_bytes_are_taken_and_longer_ones_refused);
+    tcase_add_test(tests, cookies_may_be_as_long_as_the_head);
     tcase_add_test(tests, every_beginning_of_a_request_asks_for_more);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

@@ -5,7 +5,9 @@
   let text, next, busy, pictures;
   const load = async () => {
     const run = oneRun();
-    if (!run || busy || run.log < 0) return;
+    if (!run || busy) return;
+    if (run.log === null) return setText(text, 'This run has no log.');
+    if (next === 0) setText(text, '');
     busy = true;
     try {
       const answer = await ask(`/api/runs/${run.run}/log?from=${next}`), isLow = text.scrollTop + text.clientHeight >= text.scrollHeight - 40;
