@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "run/directory.h"
 #include "run/recipe.h"
 
@@ -63,14 +62,5 @@ cm_status cm_contest_size_of(const cm_arguments *arguments, const cm_env *env, i
                        (long long)games);
     }
     *out = (cm_contest_size){.games = (int)games, .opening = (int)moves};
-    return CM_OK;
-}
-
-cm_status cm_contest_try_file(const char *flag, const char *path) {
-    cm_file_writer *file = NULL;
-    if (!path) return CM_OK;
-    cm_status status = cm_file_begin(path, &file);
-    if (status != CM_OK) return cm_fail_in(status, "%s", flag);
-    cm_file_abandon(file);
     return CM_OK;
 }

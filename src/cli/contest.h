@@ -37,10 +37,6 @@ typedef struct cm_contest_size {
 cm_status cm_contest_size_of(const cm_arguments *arguments, const cm_env *env, int opening,
                              cm_contest_size *out) CM_MUST_USE;
 
-/* That a file cannot be written is to be known before hours of play; path NULL: nothing to write. Errors: CM_ERR_IO
- * names the flag. */
-cm_status cm_contest_try_file(const char *flag, const char *path) CM_MUST_USE;
-
 #define CM_FLAGS_CONTEST                                                                                               \
     {"--games", "N", "Games of a pairing, an even number: each side moves first in half of them; 100."}, {             \
         "--opening", "N",                                                                                              \

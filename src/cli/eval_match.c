@@ -343,7 +343,7 @@ cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) {
     CM_TRY(cm_contest_check("eval", &own->session->env));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
     const char *path = cm_argument(arguments, "--save-games");
-    CM_TRY(cm_contest_try_file("--save-games", path));
+    CM_TRY(cm_cli_try_file("--save-games", path));
     if (path && cm_games_is_sgf(path) && !cm_sgf_serves(&own->session->env))
         return cm_fail(CM_ERR_INPUT, "--save-games %s: SGF is for games of go, not of %s", path,
                        own->session->env.spec.name);

@@ -282,8 +282,8 @@ static cm_status run_ladder(cm_arguments *arguments) {
     cm_pool *pool = NULL;
     int64_t threads = 0;
     CM_TRY(cm_argument_int(arguments, "--threads", 0, 1024, &threads));
-    CM_TRY(cm_contest_try_file("--svg", cm_argument(arguments, "--svg")));
-    CM_TRY(cm_contest_try_file("--png", cm_argument(arguments, "--png")));
+    CM_TRY(cm_cli_try_file("--svg", cm_argument(arguments, "--svg")));
+    CM_TRY(cm_cli_try_file("--png", cm_argument(arguments, "--png")));
     cm_interrupt_ends("ladder");
     cm_status status = enter_all(arguments, &list);
     if (status == CM_OK) status = cm_session_pool((int)threads, &pool);

@@ -109,6 +109,15 @@ static bool is_utf8(void) {
     return is;
 }
 
+cm_status cm_cli_try_file(const char *flag, const char *path) {
+    cm_file_writer *file = NULL;
+    if (!path) return CM_OK;
+    const cm_status status = cm_file_begin(path, &file);
+    if (status != CM_OK) return cm_fail_in(status, "%s", flag);
+    cm_file_abandon(file);
+    return CM_OK;
+}
+
 void cm_cli_line(int indent, const char *format, ...) {
     enum { LINE = 4096, NARROW = 60, NARROW_INDENT = 4 };
     char line[LINE], lines[2 * LINE];

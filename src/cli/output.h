@@ -55,6 +55,10 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE
 /* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
+/* That a file cannot be written is to be known before hours of work; path NULL: nothing to write. Errors: CM_ERR_IO
+ * names the flag. */
+cm_status cm_cli_try_file(const char *flag, const char *path) CM_MUST_USE;
+
 /* A line on stdout; on a terminal it is broken between words, and indented after a break by `indent`, or by 4 where
  * there is little space. At most 4,095 bytes. */
 void cm_cli_line(int indent, const char *format, ...) CM_PRINTF(2, 3);

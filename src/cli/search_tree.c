@@ -47,7 +47,7 @@ static cm_status read_flags(const cm_arguments *arguments, job *j) {
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     CM_TRY(cm_argument_int(arguments, "--move", 0, CM_SGF_MOST_ITEMS, &move));
     j->seed = (uint64_t)seed, j->move = (int)move;
-    if (j->is_page || ends_with(j->path, ".json")) return CM_OK;
+    if (j->is_page || ends_with(j->path, ".json")) return cm_cli_try_file("--tree", j->path);
     return cm_fail(CM_ERR_INPUT, "--tree %s: must end with .html, a page, or .json, its data", j->path);
 }
 

@@ -328,6 +328,7 @@ static cm_status run_sweep(cm_arguments *arguments) {
     static cm_sweep_plan plan;
     const bool shows = cm_argument_is_set(arguments, "--show"), resumes = cm_argument_is_set(arguments, "--resume");
     if (shows && resumes) return cm_fail(CM_ERR_INPUT, "sweep: give either --show or --resume");
+    CM_TRY(cm_cli_try_file("--html", cm_argument(arguments, "--html")));
     CM_TRY(shows || resumes ? open_old(arguments, shows ? "--show" : "--resume") : begin(arguments));
     CM_TRY(cm_sweep_plan_load(folder, &plan));
     return shows ? show(arguments, &plan) : run_jobs(arguments, &plan);

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "runs.h"
+#include "support/marking.h"
 
 #define TINY                                                                                                           \
     " --trials 3 --env-steps 768 --set hidden_dim=16 --set batch_size=16 --set num_simulations=4"                      \
@@ -98,18 +99,6 @@ static void write_text(const char *name, const char *text) {
 
 /* A sweep of an environment that leaves a mark where it is opened; its name is as long as CartPole-v1. */
 static void make_strange_sweep(void) {
-    static const char code[] =
-        "import os\n"
-        "open(os.environ['CUMIND_TEST_MARK'], 'w').close()\n"
-        "class Corridor:\n"
-        "    actions = 2\n"
-        "    max_steps = 9\n"
-        "    def reset(self, seed):\n"
-        "        self.cell = 4\n"
-        "        return [float(self.cell)], {}\n"
-        "    def step(self, action):\n"
-        "        self.cell += 1 if action == 1 else -1\n"
-        "        return [float(self.cell)], float(self.cell == 8), self.cell in (0, 8), False, {}\n";
     static char text[1 << 16];
     char path[160];
     expect_ok("sweep learning_rate --run s" TINY);
@@ -118,7 +107,7 @@ static void make_strange_sweep(void) {
     ck_assert_ptr_nonnull(name);
     memcpy(name, "./strang.py", 11);
     write_text("s/base.json", text);
-    write_text("strang.py", code);
+    write_text("strang.py", cm_test_marking_python);
     snprintf(path, sizeof path, "%s/s/trials", cm_test_folder);
     ck_assert(cm_directory_remove(path) == CM_OK);
     snprintf(path, sizeof path, "%s/s/ledger.jsonl", cm_test_folder);
@@ -169,6 +158,7 @@ START_TEST(what_cannot_be_is_one_line) {
         run(cases[i][0]);
         cm_program_expect_error(&result, 2, cases[i][1]);
     }
+    expect_exit("sweep learning_rate --html nowhere/page.html", 1, "--html: nowhere/page.html: cannot write");
     char path[160];
     snprintf(path, sizeof path, "%s/checkpoints", cm_test_folder);
     ck_assert(!cm_file_exists(path));
