@@ -1,5 +1,6 @@
 #include "arena/game.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void cm_game_begin(cm_game *game, uint64_t seed) {
     game->last_cell = -1;
     game->total = 0.0;
     game->truncated = false;
+    game->is_saved = false;
     cm_env_reset(game->env, game->state, seed);
 }
 
@@ -45,14 +47,17 @@ cm_status cm_game_save_to(cm_game *game, const char *path) {
     return status == CM_OK ? CM_OK : cm_fail_in(status, "--save-games");
 }
 
-cm_status cm_game_save(cm_game *game) {
+static cm_status find_result(const cm_game *game, const int32_t *moves, char out[16]) {
+    if (cm_env_ended(game->state)) return cm_games_sgf_result(game->env, moves, game->count, game->scratch, out);
+    snprintf(out, 16, "?");
+    return CM_OK;
+}
+
+static cm_status append(cm_game *game, int32_t *moves) {
     static const char *const names[] = {"agent", "human", "random"};
     char result[16];
-    int32_t *moves = NULL;
-    if (!game->saved || game->count == 0) return CM_OK;
-    CM_TRY(cm_alloc(&moves, (size_t)game->count, sizeof *moves, "a game"));
     for (int i = 0; i < game->count; i++) moves[i] = game->moves[i].action;
-    cm_status status = cm_games_sgf_result(game->env, moves, game->count, game->scratch, result);
+    CM_TRY(find_result(game, moves, result));
     const cm_sgf_game played = {.size = game->env->params.size,
                                 .komi = game->env->params.komi,
                                 .black = names[game->mover[0]],
@@ -60,21 +65,41 @@ cm_status cm_game_save(cm_game *game) {
                                 .result = result,
                                 .moves = moves,
                                 .count = game->count};
-    if (status == CM_OK) status = cm_sgf_append(game->saved, &played);
+    CM_TRY(cm_sgf_append(game->saved, &played));
+    game->saved_games++;
+    game->is_saved = true;
+    return CM_OK;
+}
+
+cm_status cm_game_save(cm_game *game) {
+    int32_t *moves = NULL;
+    if (!game->saved || game->is_saved || game->count == 0) return CM_OK;
+    CM_TRY(cm_alloc(&moves, (size_t)game->count, sizeof *moves, "a game"));
+    const cm_status status = append(game, moves);
     free(moves);
     return status;
 }
 
-cm_status cm_game_save_end(cm_game *game, cm_status status) {
+static cm_status write_saved(cm_game *game) {
+    const cm_status status = cm_game_save(game);
     cm_file_writer *file = game->saved;
-    if (!file) return status;
     game->saved = NULL;
-    if (status == CM_OK || status == CM_ERR_INTERRUPTED) {
-        const cm_status written = cm_file_commit(file);
-        return written == CM_OK ? status : written;
+    if (game->saved_games == 0) {
+        cm_file_abandon(file);
+        return status;
     }
-    cm_file_abandon(file);
+    CM_TRY(cm_file_commit(file));
     return status;
+}
+
+/* Of two errors the first one is told. */
+cm_status cm_game_save_end(cm_game *game, cm_status status) {
+    char message[512];
+    if (!game->saved) return status;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    const cm_status written = write_saved(game);
+    if (status == CM_OK || (status == CM_ERR_INTERRUPTED && written != CM_OK)) return written;
+    return cm_fail(status, "%s", message);
 }
 
 /* ---- moves ---- */
@@ -101,6 +126,7 @@ cm_status cm_game_play(cm_game *game, int32_t action) {
     game->last_cell = cm_env_moment_of(game->env, game->scratch, action, game->state).cell;
     game->total += player == 0 ? outcome.reward : -outcome.reward;
     game->truncated = outcome.truncated && !outcome.terminated;
+    game->is_saved = false;
     return CM_OK;
 }
 

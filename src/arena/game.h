@@ -30,7 +30,9 @@ typedef struct cm_game {
     int last_cell;         /* that the last move has filled; -1: none */
     double total;          /* return so far, of player 0 */
     bool truncated;        /* it has ended by a limit of time */
-    cm_file_writer *saved; /* owned: finished games in SGF; NULL: they are not kept */
+    cm_file_writer *saved; /* owned: games in SGF; NULL: they are not kept */
+    int saved_games;       /* that are in it */
+    bool is_saved;         /* this one is */
     int note_width; /* columns of the widest note that was drawn, or is to come: all stand on one side of the position
                      */
 } cm_game;
@@ -45,8 +47,11 @@ void cm_game_begin(cm_game *game, uint64_t seed);
 /* From now on games are kept for a file in SGF. Errors: CM_ERR_INPUT if the game is not Go, or the path ends otherwise
  * than with .sgf; CM_ERR_IO. */
 cm_status cm_game_save_to(cm_game *game, const char *path) CM_MUST_USE;
-cm_status cm_game_save(cm_game *game) CM_MUST_USE; /* the game, which has ended; does nothing without a file */
-/* Writes the file of all games that were saved, whatever `status`, which is returned unless writing fails. */
+/* The game; one that has not ended has the result "?". Does nothing without a file, moves, or if it was saved as it is.
+ */
+cm_status cm_game_save(cm_game *game) CM_MUST_USE;
+/* Saves the last game as well and writes the file, whatever `status`, which is returned unless writing fails. Without a
+ * game a file that was there stays. */
 cm_status cm_game_save_end(cm_game *game, cm_status status) CM_MUST_USE;
 
 int cm_game_to_play(const cm_game *game);

@@ -90,6 +90,7 @@ static cm_status run_fixed_handicap(cm_gtp *gtp) {
     const int n = gtp->env->params.size;
     CM_TRY(cm_gtp_int(gtp, 1, &count));
     CM_TRY(need_empty_board(gtp));
+    if (most_handicap(n) == 0) return cm_fail(CM_ERR_INPUT, "invalid number of stones: none on %d x %d", n, n);
     if (count < 2 || count > most_handicap(n))
         return cm_fail(CM_ERR_INPUT, "invalid number of stones: 2 to %d on %d x %d", most_handicap(n), n, n);
     const bool has_middle = count >= 5 && count % 2 == 1;

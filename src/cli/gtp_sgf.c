@@ -58,11 +58,17 @@ static cm_status play_items(cm_gtp_position *p, const cm_sgf *sgf, int before) {
 }
 
 cm_status cm_gtp_sgf_play(cm_gtp_position *p, const cm_sgf *sgf, int before) {
-    cm_gtp_position_clear(p);
-    cm_status status = fit(p, sgf);
-    if (status == CM_OK) status = play_items(p, sgf, before);
-    if (status != CM_OK) cm_gtp_position_clear(p);
-    return status;
+    cm_gtp_position loaded;
+    CM_TRY(fit(p, sgf));
+    cm_status status = cm_gtp_position_open(&loaded, p->env);
+    if (status == CM_OK) status = play_items(&loaded, sgf, before);
+    if (status != CM_OK) {
+        cm_gtp_position_close(&loaded);
+        return status;
+    }
+    cm_gtp_position_close(p);
+    *p = loaded;
+    return CM_OK;
 }
 
 cm_status cm_gtp_sgf_moves(const cm_env *env, const char *path, int move, char **text) {

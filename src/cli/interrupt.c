@@ -16,9 +16,14 @@ static void on_interrupt(int number) {
 }
 
 void cm_interrupt_catch(void) {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+    static const int requests[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND}, now;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        sigaction(requests[i], NULL, &now);
+        if (requests[i] == SIGHUP && now.sa_handler == SIG_IGN) continue; /* under nohup */
+        sigaction(requests[i], &action, NULL);
+    }
 }
 
 bool cm_interrupted(void) { return interrupted != 0; }

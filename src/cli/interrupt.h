@@ -6,8 +6,8 @@
 
 #include "core/stop.h"
 
-/* For those that wait. From now on SIGINT is remembered; it also interrupts a read or a sleep. A second one has its
- * usual effect. */
+/* For those that wait. From now on SIGINT, SIGTERM and SIGHUP are remembered; they also interrupt a read or a sleep. A
+ * second one has its usual effect. */
 void cm_interrupt_catch(void);
 bool cm_interrupted(void);
 

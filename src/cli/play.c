@@ -275,7 +275,7 @@ static const cm_flag flags[] = {
     {"--episodes", "N", "Games; 1, and as many as you like where you play."},
     {"--seed", "S", "Game i resets with seed S + i; 0."},
     {"--delay", "TIME", "Pause after every move that is watched: 0.1, 2s."},
-    {"--save-games", "FILE.sgf", "Write the games of go that have ended as SGF."},
+    {"--save-games", "FILE.sgf", "Write the games of go as SGF, with the result ? one that has not ended."},
     {"--quiet", NULL, "Only the results."},
     CM_FLAGS_VIDEO,
     CM_FLAGS_CONFIGURATION,

@@ -202,6 +202,7 @@ static cm_status set_stones(cm_query_reader *r, const cm_json *query) {
     const cm_json *player = cm_json_get(query, r->field = "initialPlayer");
     if (player && !text_is(player, "B") && !text_is(player, "W"))
         return cm_fail(CM_ERR_INPUT, "initialPlayer: must be \"B\" or \"W\"");
+    r->field = "initialStones";
     return cm_gtp_position_set_up(r->game, stones, text_is(player, "W"));
 }
 

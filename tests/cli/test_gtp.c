@@ -1,5 +1,6 @@
 /* cumind gtp: what controllers of the Go Text Protocol ask, and what they get. */
 #include <math.h>
+#include <signal.h>
 
 #include "core/json.h"
 #include "runs.h"
@@ -159,7 +160,7 @@ START_TEST(handicap_is_no_move) {
          "fixed_handicap 2\nset_free_handicap b2 d4 pass\nset_free_handicap b2 b2\nset_free_handicap b2 d4\nundo\n"
          "set_free_handicap a1 a2\nfinal_status_list alive\nfinal_status_list dead\nclear_board\n"
          "place_free_handicap 3\nundo\n");
-    expect_answer(0, "? invalid number of stones: 2 to 0 on 5 x 5");
+    expect_answer(0, "? invalid number of stones: none on 5 x 5");
     expect_answer(1, "? bad vertex list");
     expect_answer(2, "? bad vertex list");
     expect_answer(3, "=");
@@ -256,9 +257,10 @@ START_TEST(games_in_sgf_are_loaded_with_komi_and_stones) {
     write_text("nine.sgf", "(;SZ[9];B[aa])");
     write_text("twice.sgf", "(;SZ[5];B[aa];W[aa])");
     write_text("edit.sgf", "(;SZ[5];B[cc];W[aa]AE[aa]AB[ba];B[ca])");
-    talk("go5", "play b a1\nloadsgf game.sgf\nget_komi\ngogui-rules_board\nundo\nundo\nundo\nundo\n"
-                "loadsgf game.sgf 2\ngogui-rules_board\nloadsgf game.sgf 9\nloadsgf nine.sgf\nloadsgf twice.sgf\n"
-                "loadsgf none.sgf\nloadsgf game.sgf 0\nloadsgf edit.sgf\ngogui-rules_board\n");
+    talk("go5",
+         "play b a1\nloadsgf game.sgf\nget_komi\ngogui-rules_board\nundo\nundo\nundo\nundo\n"
+         "loadsgf game.sgf 2\ngogui-rules_board\nloadsgf game.sgf 9\nloadsgf nine.sgf\nloadsgf twice.sgf\n"
+         "loadsgf none.sgf\nloadsgf game.sgf 0\ngogui-rules_board\nget_komi\nloadsgf edit.sgf\ngogui-rules_board\n");
     expect_answer(2, "= 0.5");
     expect_answer(3, "= . . O . .\n. X O . .\nO . O . .\n. . . X .\n. . . . O");
     for (int i = 4; i < 7; i++) expect_answer(i, "=");
@@ -269,7 +271,9 @@ START_TEST(games_in_sgf_are_loaded_with_komi_and_stones) {
     expect_answer(12, "? cannot load file: move 2: illegal move: A5 is occupied");
     ck_assert_ptr_nonnull(strstr(answer(13), "? cannot load file: none.sgf: "));
     expect_answer(14, "? cannot load file: syntax error");
-    expect_answer(16, "= . X X . .\n. . . . .\n. . X . .\n. . . . .\n. . . . .");
+    ck_assert_str_eq(answer(15), "= . . O . .\n. X O . .\n. . O . .\n. . . X .\n. . . . O"); /* as before */
+    expect_answer(16, "= 0.5");
+    expect_answer(18, "= . X X . .\n. . . . .\n. . X . .\n. . . . .\n. . . . .");
 }
 END_TEST
 
@@ -287,6 +291,7 @@ START_TEST(positions_of_sgf_are_searched) {
     expect_ok("search --run go5 --threads 1 --sgf game.sgf --tree tree.json --simulations 9");
     cm_program_file(cm_test_folder, "tree.json", result.out, sizeof result.out);
     ck_assert_ptr_nonnull(strstr(result.out, "\"moves\":\"b4, pass, d2, e1, a5\""));
+    expect_exit("search --run go5 --tree nowhere/tree.html", 1, "--tree: nowhere/tree.html: cannot write");
     expect_exit("search --run go5 --tree tree.json --move 3", 2, "--move does not belong to --tree");
     expect_exit("search --run go5 --sgf game.sgf --positions - --tree tree.json", 2,
                 "--positions does not belong to --sgf");
@@ -315,6 +320,19 @@ START_TEST(games_are_saved_as_sgf) {
     talk("go5", "loadsgf match.sgf\nloadsgf mine.sgf\nfinal_score\n");
     expect_answer(0, "=");
     expect_answer(2, "= B+17.5");
+    cm_program_run_with(cm_test_folder, "play --set env_name=go5 --opponent human --save-games mine.sgf",
+                        "c3\nb3\nundo\nd3\nquit\n", &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    ck_assert_int_eq(count_in("mine.sgf", "RE[?]\n;B[cc];W[dc])\n"), 1);
+    cm_program_run_with(cm_test_folder, "play --set env_name=go5 --opponent human --save-games mine.sgf", "quit\n",
+                        &result);
+    ck_assert_int_eq(count_in("mine.sgf", "W[dc])\n"), 1); /* where nothing was played, the file stays */
+    const pid_t child = cm_program_start(
+        cm_test_folder, "play --run go5 --threads 1 --human none --delay 0.3 --episodes 9 --save-games hung.sgf");
+    await_text("out.txt", "x plays ");
+    kill(child, SIGHUP);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    ck_assert_int_eq(count_in("hung.sgf", "PB[agent]PW[agent]RE[?]"), 1);
     expect_exit("eval --run hex4 --opponent random --games 2 --save-games x.sgf", 2, "SGF is for games of go");
     expect_exit("play --run hex4 --human none --quiet --save-games x.sgf", 2, "--save-games x.sgf: writes games of go");
     expect_exit("play --run go5 --human none --quiet --save-games x.json", 2, "to a file that ends with .sgf");
@@ -539,13 +557,15 @@ START_TEST(what_a_query_asks_in_vain_is_told_in_a_warning) {
         "{'id': 'l', % 'moves': [], 'analyzeTurns': 5}",
         "{'id': 'm', % 'moves': [], 'komi': 'x'}",
         "{'id': 'n', % 'moves': [], 'initialStones': 'B'}",
-        "{'id': 'o', % 'moves': [], 'initialPlayer': 'black'}"};
+        "{'id': 'o', % 'moves': [], 'initialPlayer': 'black'}",
+        "{'id': 'p', % 'moves': [], 'initialStones': [['B', 'A1'], ['W', 'A2'], ['W', 'B1']]}"};
     static const char *const told[][3] = {
         {"a", "warning", "rules"},      {"b", "warning", "includeOwnership"}, {"c", "warning", "colour"},
         {"c", "warning", "maxVisits"},  {"d", "warning", "overrideSettings"}, {"f", "warning", "rules"},
         {"g", "error", "rules"},        {"h", "error", "priority"},           {"i", "error", "priorities"},
         {"j", "error", "analyzeTurns"}, {"k", "error", "analyzeTurns"},       {"l", "error", "analyzeTurns"},
-        {"m", "error", "komi"},         {"n", "error", "initialStones"},      {"o", "error", "initialPlayer"}};
+        {"m", "error", "komi"},         {"n", "error", "initialStones"},      {"o", "error", "initialPlayer"},
+        {"p", "error", "initialStones"}};
     char part[128];
     int lines = 0;
     ask(queries, (int)(sizeof queries / sizeof *queries));
@@ -556,7 +576,7 @@ START_TEST(what_a_query_asks_in_vain_is_told_in_a_warning) {
         ck_assert_msg(strncmp(line, part, strlen(part)) == 0, "%s", line);
     }
     for (const char *at = result.out; (at = strchr(at, '\n')); at++) lines++;
-    ck_assert_int_eq(lines, 15 + 6); /* as many faults, and answers to a .. f */
+    ck_assert_int_eq(lines, 16 + 6); /* as many faults, and answers to a .. f */
 }
 END_TEST
 
