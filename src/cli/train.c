@@ -41,6 +41,7 @@ static double began;            /* of the program: --time covers what is before 
 static char ending[128]; /* what the first ctrl-C is answered, below its own sign */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
+    static const char heard[] = CM_LAUNCH_HEARD "\n";
     (void)info;
     static cm_stop people; /* of these two signals: they mean it when they ask again */
     const bool is_first = !cm_stop_asked(&people);
@@ -53,6 +54,9 @@ static void on_signal(int number, siginfo_t *info, void *context) {
         cm_stop_ask(&people);
     }
     cm_stop_ask(&stop);
+    if (number == SIGUSR1 && ranks.comm.size > 1 && ranks.comm.rank == 0 &&
+        write(STDERR_FILENO, heard, sizeof heard - 1) < 0)
+        return;
     if (number == SIGINT && is_first && write(STDERR_FILENO, ending, strlen(ending)) < 0) return;
 }
 

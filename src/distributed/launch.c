@@ -155,6 +155,7 @@ typedef struct reader {
     cm_launch_filter filter;
     char line[CM_LAUNCH_TEXT];
     size_t used;
+    bool is_heard;       /* ranks have answered a request to stop */
     bool is_mute;        /* it is not reported how ranks end that were ended */
     const relay *output; /* makes space on the terminal */
 } reader;
@@ -163,6 +164,10 @@ static void end_line(reader *r) {
     char out[CM_LAUNCH_TEXT];
     r->line[r->used] = '\0';
     r->used = 0;
+    if (strcmp(r->line, CM_LAUNCH_HEARD) == 0) {
+        r->is_heard = true;
+        return;
+    }
     cm_launch_filter_line(&r->filter, r->line, out);
     if (r->is_mute || !*out) return;
     if (r->output->has_line && write(r->output->to, "\r\033[K", 4) < 0) return;
@@ -320,12 +325,12 @@ static bool has_ended(const job *j) {
     return waitid(P_PID, (id_t)j->process, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
-/* Asks the launcher to end, or the ranks to stop where they are: again and again, for it drops what comes before they
- * are started, and to be asked twice is nothing new to them. */
+/* Asks the launcher to end, or the ranks to stop where they are: again until they answer (CM_LAUNCH_HEARD), and to be
+ * asked twice is nothing new to them. */
 static void forward(job *j, bool ends_at_once, double now) {
     static const char text[] = "\nevery rank ends where it is, then all is saved; again to end at once\n";
     const bool is_new = asked > j->seen;
-    if (!is_new && (asked == 0 || ends_at_once || now < j->again)) return;
+    if (!is_new && (asked == 0 || ends_at_once || j->errors.is_heard || now < j->again)) return;
     kill(j->process, ends_at_once ? SIGTERM : SIGUSR1);
     j->again = now + 1e-3 * AGAIN_MS;
     if (is_new && !ends_at_once && latest == SIGINT && asked == 1) pass_on(text);

@@ -36,6 +36,10 @@ typedef struct cm_launch {
     FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
 
+/* The line by which rank 0 answers a request to stop, on its stderr: mpirun drops those that come before it has started
+ * the ranks, and dies of those that come when they have ended, so it is asked again until this is read. */
+#define CM_LAUNCH_HEARD "cumind: the ranks have been asked to stop"
+
 /* Ranks that mpirun has space for in the allocation of SLURM that we are in, on machines that it is told of; 0: in
  * none.
  */

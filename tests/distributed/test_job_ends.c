@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "distributed/launch.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
@@ -70,7 +71,7 @@ END_TEST
 
 /* Starts a run where a program of the shell stands in place of mpirun, and waits until that has begun. */
 static pid_t start_with(const char *mpirun) {
-    char script[128], path[PATH_MAX], *before = strdup(getenv("PATH"));
+    char script[512], path[PATH_MAX], *before = strdup(getenv("PATH"));
     snprintf(script, sizeof script, "#!/bin/sh\n%s\n", mpirun);
     snprintf(path, sizeof path, "%s/mpirun", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, script, strlen(script)), CM_OK);
@@ -110,6 +111,21 @@ START_TEST(a_request_to_stop_that_the_launcher_drops_is_made_again) {
     ck_assert_double_lt(cm_clock_seconds() - start, 9.0); /* of silence it would be killed */
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "cumind: asked to stop before the ranks had begun: nothing has changed\n");
+}
+END_TEST
+
+/* mpirun would die of it when its ranks have ended. */
+START_TEST(a_request_to_stop_that_the_ranks_have_heard_is_not_made_again) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with("heard=0\ntrap 'heard=1' USR1\n: > begun\nwhile [ $heard = 0 ]; do sleep 0.1; done\n"
+                           "echo '" CM_LAUNCH_HEARD "' >&2\ntrap - USR1\nsleep 1\necho final");
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+    ck_assert_str_eq(text, "final\n");
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "");
 }
 END_TEST
 
@@ -285,6 +301,7 @@ int main(void) {
     tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
     tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
     tcase_add_test(tc, a_request_to_stop_that_the_launcher_drops_is_made_again);
+    tcase_add_test(tc, a_request_to_stop_that_the_ranks_have_heard_is_not_made_again);
     tcase_add_test(tc, a_second_request_is_what_ended_the_job);
     tcase_add_test(tc, a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun);
     tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
