@@ -64,13 +64,18 @@ static void print_result(const cm_network *network, const cm_quantise_result *r,
 
 static cm_status print_size(const cm_network *network, const cm_quantise_result *r, const char *to) {
     float *none = NULL;
-    char before[16], after[16];
+    char before[16], after[16], left_out[16];
     CM_TRY(cm_alloc(&none, (size_t)cm_network_parameters(network)->count + 1, sizeof *none, "ranges of layers"));
     const double floats = (double)cm_quantised_bytes(network, none),
                  bits = (double)cm_quantised_bytes(network, r->ranges);
     cm_format_bytes(floats, before);
     cm_format_bytes(bits, after);
     cm_cli_line(4, "weights         %s, of %s in float32: %.0f %%", after, before, 100.0 * bits / floats);
+    cm_format_bytes((double)cm_quantised_bytes_left_out(network), left_out);
+    if (cm_quantised_bytes_left_out(network) > 0)
+        cm_cli_line(4,
+                    "left out        %s that training alone reads, of the consistency loss and the encoder of chance",
+                    left_out);
     printf("written to %s\n", CM_PRINTABLE(to));
     fflush(stdout);
     free(none);

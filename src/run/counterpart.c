@@ -14,16 +14,30 @@ bool cm_counterpart_has_ranges(const cm_json *state) {
     return value && strcmp(value, "\"qat\"") == 0; /* a value as JSON has it */
 }
 
-cm_status cm_counterpart_open(const cm_network *of, bool with_blocks, cm_counterpart *out) {
+/* Of all arrays that both tables have. */
+static void copy_shared(const cm_param_table *from, const float *const blocks[2], const cm_param_table *to,
+                        float *const out[2]) {
+    for (int i = 0; i < to->count; i++) {
+        const cm_param *param = &to->param[i], *found = cm_param_table_find(from, param->name);
+        if (!found || !out[param->state]) continue;
+        memcpy(out[param->state] + param->offset, blocks[param->state] + found->offset, param->count * sizeof(float));
+    }
+}
+
+cm_status cm_counterpart_open(const cm_network *of, const float *parameters, const float *state, cm_counterpart *out) {
     cm_network_config config = *cm_network_get_config(of);
     config.fake_quantised = !config.fake_quantised;
     *out = (cm_counterpart){.of = of};
     CM_TRY(cm_network_create(&config, &out->network));
     const cm_param_table *table = cm_network_parameters(out->network);
     CM_TRY(cm_alloc(&out->ranges, (size_t)table->count + 1, sizeof *out->ranges, "ranges of layers"));
-    if (!with_blocks) return CM_OK;
+    if (!parameters) return CM_OK;
     CM_TRY(cm_alloc(&out->parameters, table->parameters + 1, sizeof *out->parameters, "a run's weights"));
-    return cm_alloc(&out->state, table->states + 1, sizeof *out->state, "a run's weights");
+    CM_TRY(cm_alloc(&out->state, table->states + 1, sizeof *out->state, "a run's weights"));
+    const float *const own[2] = {parameters, state};
+    float *const blocks[2] = {out->parameters, state ? out->state : NULL};
+    copy_shared(cm_network_parameters(of), own, table, blocks);
+    return CM_OK;
 }
 
 void cm_counterpart_close(cm_counterpart *counterpart) {
@@ -34,21 +48,15 @@ void cm_counterpart_close(cm_counterpart *counterpart) {
     *counterpart = (cm_counterpart){.of = NULL};
 }
 
-static void copy_array(const cm_counterpart *from, const cm_param *found, const cm_param *param, float *block) {
-    const float *other = param->state ? from->state : from->parameters;
-    if (!block) return;
-    if (found) {
-        memcpy(block + param->offset, other + found->offset, param->count * sizeof *block);
-    } else {
-        memset(block + param->offset, 0, param->count * sizeof *block);
-    }
-}
-
 void cm_counterpart_copy(const cm_counterpart *from, float *parameters, float *state, float *ranges) {
     const cm_param_table *table = cm_network_parameters(from->of), *other = cm_network_parameters(from->network);
+    const float *const blocks[2] = {from->parameters, from->state};
+    float *const out[2] = {parameters, state};
     for (int i = 0; i < table->count; i++) {
         const cm_param *param = &table->param[i], *found = cm_param_table_find(other, param->name);
-        copy_array(from, found, param, param->state ? state : parameters);
+        float *block = out[param->state];
+        if (!found && block) memset(block + param->offset, 0, param->count * sizeof *block);
         if (ranges) ranges[i] = found ? from->ranges[found - other->param] : 0.0f;
     }
+    copy_shared(other, blocks, table, out);
 }

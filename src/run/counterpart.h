@@ -22,8 +22,10 @@ typedef struct cm_counterpart {
     float *ranges; /* [rows of its table] of layers in 8 bits, 0: none */
 } cm_counterpart;
 
-/* Without blocks parameters and state are NULL. Errors: those of cm_network_create, CM_ERR_MEMORY; close also then. */
-cm_status cm_counterpart_open(const cm_network *of, bool with_blocks, cm_counterpart *out) CM_MUST_USE;
+/* Its blocks begin with what those of `of` have. parameters NULL: it has none. Errors: those of cm_network_create,
+ * CM_ERR_MEMORY; close also then. */
+cm_status cm_counterpart_open(const cm_network *of, const float *parameters, const float *state,
+                              cm_counterpart *out) CM_MUST_USE;
 void cm_counterpart_close(cm_counterpart *counterpart);
 
 /* Copies all arrays that both have to blocks of `of`, and ranges of 8 bits (NULL: not wanted) to rows of its table.

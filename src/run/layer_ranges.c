@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "network/rollout.h"
 #include "replay/batch.h"
+#include "run/quantised.h"
 
 /* ---- in JSON ---- */
 
@@ -18,13 +19,17 @@ void cm_layer_ranges_put(const cm_network *network, const float *ranges, const c
     cm_json_end_object(json);
 }
 
-static bool may_be_int8(const cm_param *param) { return !param->state && param->ndim >= 2; }
+static bool may_be_int8(const cm_network *network, int row) {
+    const cm_param *param = &cm_network_parameters(network)->param[row];
+    return !param->state && param->ndim >= 2 && !cm_quantised_leaves_out(network, row);
+}
 
-static cm_status read_range(const cm_param_table *params, const char *key, const cm_json *member, float *ranges) {
+static cm_status read_range(const cm_network *network, const char *key, const cm_json *member, float *ranges) {
+    const cm_param_table *params = cm_network_parameters(network);
     const char *name = cm_json_key(member);
     const double range = cm_json_number(member, 0.0);
     for (int i = 0; i < params->count; i++) {
-        if (strcmp(params->param[i].name, name) != 0 || !may_be_int8(&params->param[i])) continue;
+        if (strcmp(params->param[i].name, name) != 0 || !may_be_int8(network, i)) continue;
         ranges[i] = (float)range;
         if (range > 0.0 && range <= (double)FLT_MAX && ranges[i] > 0.0f) return CM_OK;
         return cm_fail(CM_ERR_INPUT, "%s: %.60s: must be a finite number above 0", key, name);
@@ -35,7 +40,7 @@ static cm_status read_range(const cm_param_table *params, const char *key, const
 cm_status cm_layer_ranges_read(const cm_network *network, const cm_json *object, float *ranges) {
     CM_TRY(cm_json_check(object, CM_JSON_OBJECT));
     for (const cm_json *m = cm_json_first(object); m; m = cm_json_next(m))
-        CM_TRY(read_range(cm_network_parameters(network), cm_json_key(object), m, ranges));
+        CM_TRY(read_range(network, cm_json_key(object), m, ranges));
     return CM_OK;
 }
 

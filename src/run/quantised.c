@@ -17,7 +17,14 @@ typedef struct file_arrays {
     cm_array_table table;
     int8_t *numbers; /* of all layers in 8 bits, one after the other; owned */
     float *steps;    /* of their rows; owned */
+    bool is_inference_only;
 } file_arrays;
+
+bool cm_quantised_leaves_out(const cm_network *network, int row) {
+    static const char *const parts[] = {"consistency.", "encoder."};
+    const char *name = cm_network_parameters(network)->param[row].name;
+    return strncmp(name, parts[0], strlen(parts[0])) == 0 || strncmp(name, parts[1], strlen(parts[1])) == 0;
+}
 
 bool cm_quantised_is(const cm_checkpoint_reader *reader) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++)
@@ -51,10 +58,12 @@ static cm_status add_layer(file_arrays *f, const cm_param *param, size_t number,
     return cm_array_table_append(&f->table, &steps);
 }
 
-static cm_status add_all(file_arrays *f, const cm_param_table *params, const float *ranges, float *const blocks[2]) {
+static cm_status add_all(file_arrays *f, const cm_network *network, const float *ranges, float *const blocks[2]) {
+    const cm_param_table *params = cm_network_parameters(network);
     size_t number = 0, step = 0;
     for (int i = 0; i < params->count; i++) {
         const cm_param *param = &params->param[i];
+        if (f->is_inference_only && cm_quantised_leaves_out(network, i)) continue;
         if (ranges[i] > 0.0f) {
             CM_TRY(add_layer(f, param, number, step));
             number += param->count, step += (size_t)param->dim[0];
@@ -69,17 +78,18 @@ static cm_status add_all(file_arrays *f, const cm_param_table *params, const flo
 }
 
 /* blocks: parameters and state; NULL where arrays have no data. */
-static cm_status make_arrays(const cm_network *network, const float *ranges, float *const blocks[2], file_arrays *out) {
+static cm_status make_arrays(const cm_network *network, const float *ranges, bool is_inference_only,
+                             float *const blocks[2], file_arrays *out) {
     const cm_param_table *params = cm_network_parameters(network);
     size_t numbers = 0, steps = 0;
-    *out = (file_arrays){.numbers = NULL};
+    *out = (file_arrays){.is_inference_only = is_inference_only};
     for (int i = 0; i < params->count; i++) {
         if (ranges[i] <= 0.0f) continue;
         numbers += params->param[i].count, steps += (size_t)params->param[i].dim[0];
     }
     if (blocks[0]) CM_TRY(cm_alloc(&out->numbers, numbers + 1, 1, "weights of 8 bits"));
     if (blocks[0]) CM_TRY(cm_alloc(&out->steps, steps + 1, sizeof *out->steps, "weights of 8 bits"));
-    return add_all(out, params, ranges, blocks);
+    return add_all(out, network, ranges, blocks);
 }
 
 /* ---- floats and numbers ---- */
@@ -115,15 +125,24 @@ uint64_t cm_quantised_bytes(const cm_network *network, const float *ranges) {
     float *const none[2] = {NULL, NULL};
     file_arrays f;
     uint64_t bytes = 0;
-    if (make_arrays(network, ranges, none, &f) == CM_OK) bytes = cm_safetensors_bytes(f.table.arrays, f.table.count);
+    if (make_arrays(network, ranges, true, none, &f) == CM_OK)
+        bytes = cm_safetensors_bytes(f.table.arrays, f.table.count);
     free_arrays(&f);
     return bytes;
+}
+
+uint64_t cm_quantised_bytes_left_out(const cm_network *network) {
+    const cm_param_table *params = cm_network_parameters(network);
+    uint64_t numbers = 0;
+    for (int i = 0; i < params->count; i++)
+        if (cm_quantised_leaves_out(network, i)) numbers += params->param[i].count;
+    return numbers * sizeof(float);
 }
 
 static cm_status put_weights(const cm_quantised_source *s, cm_checkpoint_writer *writer) {
     float *const blocks[2] = {(float *)(uintptr_t)s->parameters, (float *)(uintptr_t)s->state};
     file_arrays f;
-    cm_status status = make_arrays(s->network, s->ranges, blocks, &f);
+    cm_status status = make_arrays(s->network, s->ranges, true, blocks, &f);
     if (status == CM_OK) {
         convert_all(s->network, s->ranges, blocks[0], &f, to_numbers);
         status = cm_checkpoint_put_arrays(writer, CM_FILE_QUANTISED, f.table.arrays, f.table.count);
@@ -140,6 +159,7 @@ static cm_status put_state(const cm_quantised_source *s, cm_checkpoint_writer *w
         cm_json_put(json, cm_json_key(member), member);
     cm_layer_ranges_put(s->network, s->ranges, CM_STATE_QUANTISED, json);
     cm_json_put_bool(json, CM_STATE_TRAINED_RANGES, cm_network_get_config(s->network)->fake_quantised);
+    cm_json_put_bool(json, CM_STATE_INFERENCE_ONLY, true);
     cm_json_end_object(json);
     cm_status status = cm_checkpoint_put_json(writer, CM_FILE_STATE, json);
     cm_json_writer_destroy(json);
@@ -153,12 +173,14 @@ cm_status cm_quantised_put(const cm_quantised_source *source, cm_checkpoint_writ
 
 /* ---- reading ---- */
 
-static cm_status read_ranges(cm_checkpoint_reader *reader, const cm_network *network, float *ranges) {
+static cm_status read_ranges(cm_checkpoint_reader *reader, const cm_network *network, float *ranges,
+                             bool *is_inference_only) {
     cm_json_doc *doc = NULL;
     const cm_json *layers = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need(cm_json_root(doc), CM_STATE_QUANTISED, CM_JSON_OBJECT, &layers);
     if (status == CM_OK) status = cm_layer_ranges_read(network, layers, ranges);
+    *is_inference_only = cm_json_is_true(cm_json_get(cm_json_root(doc), CM_STATE_INFERENCE_ONLY));
     cm_json_free(doc);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", CM_FILE_STATE);
 }
@@ -176,9 +198,9 @@ static cm_status check_steps(const file_arrays *f) {
 }
 
 static cm_status load_arrays(cm_checkpoint_reader *reader, const cm_network *network, const float *ranges,
-                             float *const blocks[2]) {
+                             bool is_inference_only, float *const blocks[2]) {
     file_arrays f;
-    cm_status status = make_arrays(network, ranges, blocks, &f);
+    cm_status status = make_arrays(network, ranges, is_inference_only, blocks, &f);
     if (status == CM_OK) status = cm_array_table_load(&f.table, reader, CM_FILE_QUANTISED);
     if (status == CM_OK && blocks[0]) status = check_steps(&f);
     if (status == CM_OK && blocks[0]) convert_all(network, ranges, blocks[0], &f, to_floats);
@@ -191,9 +213,10 @@ cm_status cm_quantised_load(cm_checkpoint_reader *reader, const cm_network *netw
     const cm_param_table *params = cm_network_parameters(network);
     float *const blocks[2] = {parameters, state};
     float *read = NULL;
+    bool is_inference_only;
     CM_TRY(cm_alloc(&read, (size_t)params->count + 1, sizeof *read, "ranges of layers"));
-    cm_status status = read_ranges(reader, network, read);
-    if (status == CM_OK) status = load_arrays(reader, network, read, blocks);
+    cm_status status = read_ranges(reader, network, read, &is_inference_only);
+    if (status == CM_OK) status = load_arrays(reader, network, read, is_inference_only, blocks);
     if (status == CM_OK && ranges) memcpy(ranges, read, (size_t)params->count * sizeof *read);
     free(read);
     return status;

@@ -1,7 +1,8 @@
 /* Weights of 8 bits in a checkpoint, as `cumind quantize` writes them: a run that plays and is not trained. state.json
  * has the member "quantised", an object of the layers' weights with the range of what each reads; quantised.safetensors
- * has these as int8 NAME and a float32 step of each row, NAME.step, and all other arrays in float32. Read as floats
- * they are number times step, of which products in 8 bits make the same numbers again (backend/int8.h). */
+ * has these as int8 NAME and a float32 step of each row, NAME.step, and all other arrays in float32, but for those that
+ * training alone reads. Read as floats they are number times step, of which products in 8 bits make the same numbers
+ * again (backend/int8.h). */
 #ifndef CM_RUN_QUANTISED_H
 #define CM_RUN_QUANTISED_H
 
@@ -18,12 +19,19 @@ extern "C" {
  * without.
  */
 #define CM_STATE_TRAINED_RANGES "trained_ranges"
+/* Whether the arrays are without those of training alone. Those of before have them. */
+#define CM_STATE_INFERENCE_ONLY "inference_only"
+
+/* Whether a row of the network's table is read by training alone, and by no inference: projections of the consistency
+ * loss, and the encoder of chance. They are in no such file. */
+bool cm_quantised_leaves_out(const cm_network *network, int row);
 
 /* Whether an open checkpoint holds such weights. */
 bool cm_quantised_is(const cm_checkpoint_reader *reader);
 
 /* Fills the blocks of the network's table (NULL: names and shapes are only compared) and ranges[count of the table]
- * (NULL: not wanted). Errors: CM_ERR_INPUT for what is of another network or no such file; CM_ERR_IO, CM_ERR_MEMORY. */
+ * (NULL: not wanted). Arrays that the file is without stay as they are. Errors: CM_ERR_INPUT for what is of another
+ * network or no such file; CM_ERR_IO, CM_ERR_MEMORY. */
 cm_status cm_quantised_load(cm_checkpoint_reader *reader, const cm_network *network, float *parameters, float *state,
                             float *ranges) CM_MUST_USE;
 
@@ -48,8 +56,9 @@ typedef struct cm_quantised_run {
 } cm_quantised_run;
 cm_status cm_quantised_write(const cm_quantised_run *run) CM_MUST_USE;
 
-/* Bytes of the file with all layers that have a range in 8 bits, and with none. */
+/* Bytes of the file with the layers that have a range in 8 bits; of the arrays that it is without, in float32. */
 uint64_t cm_quantised_bytes(const cm_network *network, const float *ranges);
+uint64_t cm_quantised_bytes_left_out(const cm_network *network);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,7 @@ static cm_status read_arrays(const reading *r, const cm_network *network, cm_che
 /* Of a run that trained for 8 bits where the network does not, or the other way round. */
 static cm_status read_counterpart(const reading *r, cm_checkpoint_reader *reader, const char *file) {
     cm_counterpart other;
-    cm_status status = cm_counterpart_open(r->session->network, r->parameters != NULL, &other);
+    cm_status status = cm_counterpart_open(r->session->network, r->parameters, r->state, &other);
     const reading of_other = {
         .parameters = other.parameters, .state = other.state, .ranges = r->ranges ? other.ranges : NULL};
     if (status == CM_OK) status = read_arrays(&of_other, other.network, reader, file);

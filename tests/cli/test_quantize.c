@@ -194,8 +194,11 @@ START_TEST(a_damaged_file_of_8_bits_is_refused) {
 END_TEST
 
 START_TEST(planes_and_boards_are_quantised) {
-    expect_ok("train tictactoe --run board --quiet" QUICK PLANES);
+    expect_ok("train tictactoe --run board --quiet --set consistency_weight=1 --set consistency_hidden=64"
+              " --set consistency_output=64 --set consistency_predictor=32" QUICK PLANES);
     expect_ok("quantize --run board --to board8 --positions 32");
+    ck_assert_ptr_nonnull(strstr(result.out, "left out        "));
+    ck_assert(bytes_of("board8", "quantised.safetensors") < 0.4 * bytes_of("board", "parameters.safetensors"));
     expect_ok("eval --run board8 --episodes 2 --simulations 4");
     expect_ok("eval --run board8 --opponent board --games 2 --simulations 4");
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/int8.h"
+#include "run/counterpart.h"
 #include "run/weights.h"
 #include "support/folder.h"
 #include "support/main.h"
@@ -25,10 +26,9 @@ typedef struct bench {
     float *ranges, *parameters, *statistics, *read_ranges;
 } bench;
 
-static void open_bench(bench *b) {
-    const cm_network_config config = cm_test_mlp(6, 3, 16, 8, atoms);
+static void open_bench_of(bench *b, const cm_network_config *config) {
     *b = (bench){.store = NULL};
-    cm_test_network_open(&b->network, &config, "ref", 5);
+    cm_test_network_open(&b->network, config, "ref", 5);
     b->table = cm_network_parameters(b->network.network);
     b->ranges = calloc((size_t)b->table->count, sizeof(float));
     b->read_ranges = calloc((size_t)b->table->count, sizeof(float));
@@ -36,8 +36,22 @@ static void open_bench(bench *b) {
     b->statistics = calloc(b->table->states + 1, sizeof(float));
     ck_assert(b->ranges && b->read_ranges && b->parameters && b->statistics);
     for (int i = 0; i < b->table->count; i++)
-        if (b->table->param[i].ndim == 2 && i > 0) b->ranges[i] = 0.5f + (float)i;
+        if (b->table->param[i].ndim == 2 && i > 0 && !cm_quantised_leaves_out(b->network.network, i))
+            b->ranges[i] = 0.5f + (float)i;
     CHECK_OK(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &b->store));
+}
+
+static void open_bench(bench *b) {
+    const cm_network_config config = cm_test_mlp(6, 3, 16, 8, atoms);
+    open_bench_of(b, &config);
+}
+
+/* Of a network that learns to be consistent. */
+static void open_consistent(bench *b) {
+    cm_network_config config = cm_test_mlp(6, 3, 16, 8, atoms);
+    config.consistency = true;
+    config.projection_hidden = 24, config.projection_output = 20, config.predictor_hidden = 12;
+    open_bench_of(b, &config);
 }
 
 static void close_bench(bench *b) {
@@ -180,6 +194,78 @@ START_TEST(the_file_is_as_long_as_was_said) {
 }
 END_TEST
 
+/* They would be most of the file, and a run that begins with it has heads of its own. */
+START_TEST(what_training_alone_reads_is_left_out_and_stays_as_it_is) {
+    bench b;
+    uint64_t left_out = 0;
+    open_consistent(&b);
+    for (size_t i = 0; i < b.table->parameters; i++) b.parameters[i] = 7.0f;
+    write_checkpoint(&b);
+    CHECK_OK(read_checkpoint(&b));
+    for (int i = 0; i < b.table->count; i++) {
+        const cm_param *p = &b.table->param[i];
+        const bool is_kept = strncmp(p->name, "consistency.", 12) == 0;
+        if (is_kept) left_out += p->count * sizeof(float);
+        for (size_t k = 0; k < p->count && !p->state; k++)
+            ck_assert_int_eq(b.parameters[p->offset + k] == 7.0f, is_kept);
+    }
+    ck_assert_uint_gt(left_out, 0);
+    ck_assert_uint_eq(cm_quantised_bytes_left_out(b.network.network), left_out);
+    close_bench(&b);
+}
+END_TEST
+
+/* As files were before: with the arrays of training, and a state that does not say so. */
+static cm_status save_whole(void *context, cm_checkpoint_writer *writer) {
+    const bench *b = context;
+    cm_array_table table = {0};
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(2, &json));
+    cm_json_begin_object(json, NULL);
+    cm_json_begin_object(json, CM_STATE_QUANTISED);
+    cm_json_end_object(json);
+    cm_json_end_object(json);
+    cm_status status = cm_checkpoint_put_json(writer, CM_FILE_STATE, json);
+    cm_json_writer_destroy(json);
+    if (status == CM_OK)
+        status = cm_array_table_add(&table, b->network.network, "", b->network.parameters, b->network.state);
+    if (status == CM_OK) status = cm_checkpoint_put_arrays(writer, CM_FILE_QUANTISED, table.arrays, table.count);
+    cm_array_table_free(&table);
+    return status;
+}
+
+START_TEST(files_that_have_what_training_alone_reads_are_read) {
+    bench b;
+    open_consistent(&b);
+    const cm_checkpoint_part part = {.name = "the weights", .context = &b, .save = save_whole};
+    CHECK_OK(cm_checkpoint_save(b.store, 7, &part, 1));
+    CHECK_OK(read_checkpoint(&b));
+    for (int i = 0; i < b.table->count; i++) {
+        const cm_param *p = &b.table->param[i];
+        if (!p->state)
+            ck_assert_mem_eq(b.parameters + p->offset, b.network.parameters + p->offset, p->count * sizeof(float));
+    }
+    close_bench(&b);
+}
+END_TEST
+
+/* So what a file is without stays as it is there, too. */
+START_TEST(a_counterpart_begins_with_the_arrays_of_its_own) {
+    bench b;
+    cm_counterpart other;
+    open_consistent(&b);
+    CHECK_OK(cm_counterpart_open(b.network.network, b.network.parameters, b.network.state, &other));
+    cm_counterpart_copy(&other, b.parameters, b.statistics, NULL);
+    for (int i = 0; i < b.table->count; i++) {
+        const cm_param *p = &b.table->param[i];
+        if (!p->state)
+            ck_assert_mem_eq(b.parameters + p->offset, b.network.parameters + p->offset, p->count * sizeof(float));
+    }
+    cm_counterpart_close(&other);
+    close_bench(&b);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/quantised");
     TCase *tests = tcase_create("quantised");
@@ -189,6 +275,9 @@ int main(void) {
     tcase_add_loop_test(tests, foreign_ranges_are_refused, 0, 3);
     tcase_add_test(tests, another_network_is_refused);
     tcase_add_test(tests, the_file_is_as_long_as_was_said);
+    tcase_add_test(tests, what_training_alone_reads_is_left_out_and_stays_as_it_is);
+    tcase_add_test(tests, files_that_have_what_training_alone_reads_are_read);
+    tcase_add_test(tests, a_counterpart_begins_with_the_arrays_of_its_own);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }
