@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/printable.h"
+#include "core/temporary.h"
 #include "device/cuda/cuda.h"
 #include "distributed/nccl.h"
 #include "run/run.h"
@@ -130,18 +131,20 @@ static void catch_signals(void) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
 }
 
 /* From now on a signal ends the process at once, and one that came before does now. */
 static void release_signals(void) {
     cm_interrupt_ends("doctor");
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) signal(SIGHUP, SIG_DFL);
     if (signal_to_end) raise(signal_to_end);
 }
 
 /* A small run in a folder of its own: acting, learning, a checkpoint, an evaluation. */
 static cm_status train_briefly(const char *folder, char *note, size_t size) {
     static const char *const settings[] = {"env_steps=1536", "min_memory_steps=512", "final_evaluation_episodes=8"};
-    char run_folder[128];
+    char run_folder[PATH_MAX];
     cm_configuration configuration;
     cm_config *config = NULL;
     cm_progress *progress = NULL;
@@ -149,7 +152,7 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
     cm_run *run = NULL;
     cm_run_result result;
     double start = cm_clock_seconds();
-    snprintf(run_folder, sizeof run_folder, "%s/run", folder);
+    CM_TRY(cm_path_join(run_folder, sizeof run_folder, folder, "run"));
     CM_TRY(cm_configuration_load(NULL, settings, 3, &configuration, &config));
     cm_status status = cm_progress_create(&style, &progress);
     cm_run_request request = {.config = config,
@@ -171,11 +174,12 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
 }
 
 static cm_status check_training(char *note, size_t size) {
-    char folder[] = "/tmp/cumind-doctor-XXXXXX";
+    char folder[PATH_MAX];
     catch_signals();
-    if (!mkdtemp(folder)) return cm_fail(CM_ERR_IO, "/tmp: no folder can be made there");
-    cm_status status = train_briefly(folder, note, size);
-    const cm_status removed = cm_directory_remove(folder);
+    cm_status status = cm_temporary_folder("doctor", folder);
+    const bool is_made = status == CM_OK;
+    if (is_made) status = train_briefly(folder, note, size);
+    const cm_status removed = is_made ? cm_directory_remove(folder) : status;
     release_signals();
     return status == CM_OK || signal_to_end ? removed : status;
 }

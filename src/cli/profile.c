@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/temporary.h"
 #include "env/python.h"
 
 #define BASE_SECONDS 4.0 /* of the training whose stages are shown */
@@ -28,6 +29,7 @@ static void catch_signals(void) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
     cm_env_heed(&stop);
 }
 
@@ -69,8 +71,7 @@ static cm_status measure(cm_profile *p) {
 static cm_status measure_apart(cm_profile *p, double seconds, const cm_arguments *arguments) {
     static cm_ticker ticker;
     static char what[64];
-    snprintf(p->folder, sizeof p->folder, "/tmp/cumind-profile-XXXXXX");
-    if (!mkdtemp(p->folder)) return cm_fail(CM_ERR_IO, "/tmp: no folder can be made there");
+    CM_TRY(cm_temporary_folder("profile", p->folder));
     cm_log_set_level(CM_ERROR);
     snprintf(what, sizeof what, "trainings measured of at most %.0fs", seconds);
     cm_ticker_begin(&ticker, arguments, 5.0, what, NULL, 0);
@@ -159,7 +160,8 @@ const cm_command cm_command_profile = {
         "with the run without it; its gain is in environment steps per second of acting and learning together. What "
         "gains less than a tenth is not advised. num_simulations is only shown, as fewer make play weaker; batch_size "
         "changes what is learnt from as many positions.\n\n"
-        "On a GPU operations are launched one by one to be timed, so stages are those without graphs and fusion.",
+        "On a GPU stages are those of a training as it is, and operations those of a second one that launches them one "
+        "by one.",
     .flags = flags,
     .examples = "  cumind profile connect4 --html profile.html\n"
                 "  cumind profile cartpole --set num_envs=64 --json\n",

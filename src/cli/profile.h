@@ -138,8 +138,8 @@ typedef struct cm_profile {
     const char *program;
     double until;                          /* time of the clock when all is to be over */
     double pace;                           /* what measurements take, 1: as they should */
-    char folder[64];                       /* temporary */
-    char games[80];                        /* a run in it, for --replay-from */
+    char folder[PATH_MAX];                 /* temporary */
+    char games[PATH_MAX];                  /* a run in it, for --replay-from; "": there is none */
     int steps;                             /* per iteration, of the measurements */
     int steps_before, environments_before; /* as they were at first */
     cm_change change[CM_ADVICE + 1];

@@ -156,7 +156,7 @@ cm_status cm_profile_measure(cm_profile *p, double seconds, int watched, cm_prof
     char folder[PATH_MAX];
     measuring m = {.p = p, .seconds = seconds, .watched = watched, .follow = follow, .stop = {.with = p->stop}};
     CM_TRY(assign_all(p, p->steps, "1"));
-    snprintf(folder, sizeof folder, "%s/run", p->folder);
+    CM_TRY(cm_path_join(folder, sizeof folder, p->folder, "run"));
     m.stop.until = cm_clock_seconds() + 20.0 + 4.0 * seconds;
     cm_status status = train(&m, folder);
     if (watched & CM_WATCH_CALLS) {
@@ -188,7 +188,7 @@ cm_status cm_profile_fill(cm_profile *p) {
     measuring m = {.p = p, .stop = {.with = p->stop}};
     CM_TRY(assign_all(p, 8, "1000000000000"));
     CM_TRY(cm_config_assign(p->config, "num_simulations", "1", "profile"));
-    snprintf(p->games, sizeof p->games, "%s/games", p->folder);
+    CM_TRY(cm_path_join(p->games, sizeof p->games, p->folder, "games"));
     m.stop.until = cm_clock_seconds() + 5.0;
     m.follow = follow_filling;
     const cm_status status = train(&m, p->games);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/temporary.h"
 
 __asm__(".pushsection .rodata\n"
         ".hidden cm_check_text\n"
@@ -54,10 +55,10 @@ static cm_status compare(const char *examples, cm_check_limits limits, const cha
 
 cm_status cm_export_check(const cm_export_examples *examples, cm_check_limits limits, const char *const *files,
                           int count) {
-    char folder[] = P_tmpdir "/cumind-check-XXXXXX", path[sizeof folder + 32];
-    if (!mkdtemp(folder)) return cm_file_fail(folder, "make");
-    snprintf(path, sizeof path, "%s/examples.safetensors", folder);
-    cm_status status = cm_safetensors_save(path, examples->array, examples->count);
+    char folder[PATH_MAX], path[PATH_MAX];
+    CM_TRY(cm_temporary_folder("check", folder));
+    cm_status status = cm_path_join(path, sizeof path, folder, "examples.safetensors");
+    if (status == CM_OK) status = cm_safetensors_save(path, examples->array, examples->count);
     if (status == CM_OK) status = compare(path, limits, files, count);
     char message[512];
     snprintf(message, sizeof message, "%s", cm_error_message());

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/profile.h"
@@ -214,6 +215,22 @@ START_TEST(bad_input_is_refused_in_one_line) {
 }
 END_TEST
 
+/* As when a terminal is closed. */
+START_TEST(a_hangup_leaves_no_folder) {
+    char command[768], text[256];
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir t && { TMPDIR=t %s profile catch >out.txt 2>err.txt & p=$!; for i in $(seq 500); do "
+        "ls t | grep -q cumind-profile && break; sleep 0.02; done; kill -HUP $p; wait $p; echo $? $(ls t) >is.txt; }",
+        cm_test_folder, CM_TEST_PROGRAM);
+    ck_assert_int_eq(system(command), 0);
+    cm_program_file(cm_test_folder, "is.txt", text, sizeof text);
+    ck_assert_str_eq(text, "130\n");
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "profile: interrupted"));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/profile");
     TCase *parts = tcase_create("parts"), *command = tcase_create("command");
@@ -226,5 +243,6 @@ int main(void) {
     tcase_add_unchecked_fixture(command, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(command, a_profile_adds_up_and_stays_below_its_roofs);
     tcase_add_test(command, bad_input_is_refused_in_one_line);
+    tcase_add_test(command, a_hangup_leaves_no_folder);
     return cm_test_main(suite);
 }

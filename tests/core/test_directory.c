@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/directory.h"
+#include "core/temporary.h"
 #include "support/folder.h"
 #include "support/main.h"
 
@@ -239,6 +240,23 @@ START_TEST(a_shared_file_is_one_and_never_replaces_another) {
 }
 END_TEST
 
+START_TEST(temporary_folders_are_where_the_user_has_them) {
+    char path[PATH_MAX], wanted[320];
+    ck_assert_int_eq(setenv("TMPDIR", path_of("in"), 1), 0);
+    ck_assert_msg(cm_temporary_folder("word", path) == CM_OK, "%s", cm_error_message());
+    snprintf(wanted, sizeof wanted, "%s/cumind-word-", path_of("in"));
+    ck_assert_mem_eq(path, wanted, strlen(wanted));
+    ck_assert(cm_file_is_directory(path));
+    ck_assert_int_eq(setenv("TMPDIR", path_of("none"), 1), 0);
+    ck_assert_int_eq(cm_temporary_folder("word", path), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/none: no folder can be made there"));
+    ck_assert_int_eq(setenv("TMPDIR", "", 1), 0);
+    ck_assert_msg(cm_temporary_folder("word", path) == CM_OK, "%s", cm_error_message());
+    ck_assert_mem_eq(path, "/tmp/cumind-word-", 17);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("core/directory");
     TCase *tests = tcase_create("directory");
@@ -253,6 +271,7 @@ int main(void) {
     tcase_add_test(tests, removal_stays_in_the_folder);
     tcase_add_test(tests, what_is_nested_beyond_reason_is_left);
     tcase_add_test(tests, names_are_listed_each_time_from_the_first);
+    tcase_add_test(tests, temporary_folders_are_where_the_user_has_them);
     tcase_add_test(tests, a_shared_file_is_one_and_never_replaces_another);
     return cm_test_main(suite);
 }
