@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/printable.h"
+#include "run/directory.h"
 #include "run/memory_positions.h"
 #include "run/policy_games.h"
 #include "run/quantise.h"
@@ -150,10 +151,19 @@ static cm_status write_run(const request *r, const cm_loaded *loaded, const benc
     return print_size(network, found, r->to);
 }
 
+/* What cannot be written is told before the work. */
+static cm_status try_folder(const char *to) {
+    cm_run_directory directory;
+    CM_TRY(cm_run_directory_create(&directory, to));
+    cm_run_directory_close(&directory);
+    return cm_run_directory_discard(&directory);
+}
+
 static cm_status quantise(const request *r, const cm_loaded *loaded) {
     cm_network *network = loaded->session->network;
     cm_quantise_result found = {.ranges = NULL};
     bench b = {.backend = NULL};
+    CM_TRY(try_folder(r->to));
     cm_status status = open_bench(&b, loaded);
     if (status == CM_OK) status = find_positions(r, loaded, &b);
     if (status == CM_OK) {

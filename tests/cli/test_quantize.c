@@ -173,6 +173,8 @@ START_TEST(what_cannot_be_quantised_is_refused_in_a_line) {
     expect_exit("quantize --run b --to d", 2, "b: its weights are of 8 bits already");
     expect_exit("quantize --run a --to d --tolerance 2", 2, "--tolerance: must be a number in 0..1");
     expect_exit("quantize --run a --to d --positions 0", 2, "--positions: must be an integer in 1..");
+    expect_exit("quantize --run a --to a/config.json/d", 1, "a/config.json: cannot make the folder: Not a directory");
+    ck_assert_str_eq(result.out, "");
     ck_assert(!cm_file_exists("d"));
 }
 END_TEST
