@@ -97,7 +97,7 @@ cm_status cm_run_check_changes(const cm_config *before, const cm_config *after) 
     CM_TRY(cm_config_compare(before, after, &differences, &count));
     for (int i = 0; i < count; i++) {
         const cm_config_difference *d = &differences[i];
-        if (d->may_change || cm_run_is_moved_file(d->key, d->before, d->after)) continue;
+        if (d->may_change || cm_run_is_same_environment(d->key, d->before, d->after)) continue;
         const cm_run_carry own = cm_run_carry_of(d->section, d->key);
         if (!first) first = d;
         carry = own < carry ? own : carry;

@@ -61,9 +61,10 @@ typedef struct cm_run_request {
     const cm_stop *stop; /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
-/* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment
- * may have moved. That it holds the same environment is seen when the checkpoint is loaded. */
-bool cm_run_is_moved_file(const char *key, const char *before, const char *after);
+/* The one key that is fixed for a run and may still read otherwise, values as in JSON: an environment may have a second
+ * name ("cartpole", "CartPole-v1"), and its library may have moved. That a library holds the same environment is seen
+ * when the checkpoint is loaded. */
+bool cm_run_is_same_environment(const char *key, const char *before, const char *after);
 
 /* What a new run, in which this key has another value, can take along of the old one: its weights (--init-from), where
  * all arrays of the network stay as they are; its games alone (--replay-from), which are for any network; nothing. */

@@ -1,15 +1,29 @@
 /* The keys that are fixed for a run, in its checkpoints: a config.json that was changed by hand after them is found
  * out. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/file.h"
 #include "core/log.h"
+#include "env/trust.h"
 #include "run/run_internal.h"
 #include "run/weights.h"
 
-bool cm_run_is_moved_file(const char *key, const char *before, const char *after) {
-    return strcmp(key, "env_name") == 0 && cm_env_is_file(before) && cm_env_is_file(after);
+/* Of the registry; code is opened for no comparison. */
+static bool open_listed(const char *value, cm_env *env) {
+    char name[CM_OPTION_JSON];
+    snprintf(name, sizeof name, "%s", value + (*value == '"'));
+    name[strcspn(name, "\"")] = '\0';
+    return !cm_env_is_code(name) && cm_env_open(env, name, NULL) == CM_OK;
+}
+
+bool cm_run_is_same_environment(const char *key, const char *before, const char *after) {
+    cm_env one, other;
+    if (strcmp(key, "env_name") != 0) return false;
+    if (cm_env_is_file(before) && cm_env_is_file(after)) return true;
+    return open_listed(before, &one) && open_listed(after, &other) && one.def == other.def &&
+           one.params.size == other.params.size;
 }
 
 static bool is_among(const char *key, const char *const *keys) {
@@ -63,7 +77,7 @@ cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) {
         const char *before = cm_json_string(cm_json_get(saved, row->key));
         if (!before || row->flags & CM_OPTION_RESUME) continue; /* a key that is newer, or may change by now */
         cm_config_value_text(config, row, value);
-        if (strcmp(before, value) == 0 || cm_run_is_moved_file(row->key, before, value)) continue;
+        if (strcmp(before, value) == 0 || cm_run_is_same_environment(row->key, before, value)) continue;
         return cm_fail(CM_ERR_INPUT,
                        "%s.%s is fixed for a run: this one was trained with %s, and its config.json has %s by now; put "
                        "it back, or start a new run%s",

@@ -31,7 +31,7 @@ static bool list_differences(const cm_config *theirs, const cm_config *own, char
     if (cm_config_compare(theirs, own, &rows, &count) != CM_OK) return false;
     for (int i = 0; i < count && used < DIFFERENCES; i++) {
         if (cm_run_carry_of(rows[i].section, rows[i].key) == CM_CARRY_WEIGHTS) continue;
-        if (cm_run_is_moved_file(rows[i].key, rows[i].before, rows[i].after)) continue;
+        if (cm_run_is_same_environment(rows[i].key, rows[i].before, rows[i].after)) continue;
         used += (size_t)snprintf(out + used, DIFFERENCES - used, "%s%s %s (not %s)", used ? ", " : "", rows[i].key,
                                  rows[i].before, rows[i].after);
     }

@@ -50,22 +50,22 @@ END_TEST
 START_TEST(a_training_that_was_stopped_is_not_judged_and_goes_on) {
     char said[4096];
     for (int again = 0; again < 2; again++) {
-        const pid_t child = cm_program_start_job(cm_test_folder, again ? "reproduce catch --resume catch.reproduced"
-                                                                       : "reproduce catch");
+        const pid_t child = cm_program_start_job(
+            cm_test_folder, again ? "reproduce cartpole --resume cartpole.reproduced" : "reproduce cartpole");
         await_text("out.txt", again ? "resumed   at update" : "it 1 ");
         kill(-child, SIGINT);
         ck_assert_int_eq(cm_program_wait(child), 130);
         cm_program_file(cm_test_folder, "out.txt", said, sizeof said);
         ck_assert_msg(strstr(said, "REPRODUCED") == NULL, "%s", said);
         cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
-        ck_assert_ptr_nonnull(strstr(said, "cumind reproduce catch --resume catch.reproduced goes on\n"));
+        ck_assert_ptr_nonnull(strstr(said, "cumind reproduce cartpole --resume cartpole.reproduced goes on\n"));
     }
-    run("reproduce cartpole --resume catch.reproduced");
+    run("reproduce catch --resume cartpole.reproduced");
     ck_assert_int_eq(result.status, 1);
     ck_assert_ptr_nonnull(strstr(result.err, "cannot change on resume"));
-    ck_assert_ptr_nonnull(strstr(result.err, "reproduce cartpole: train has ended with status 2"));
+    ck_assert_ptr_nonnull(strstr(result.err, "reproduce catch: train has ended with status 2"));
     expect_exit("reproduce catch --resume nowhere", 2, "nowhere");
-    expect_exit("reproduce catch --resume catch.reproduced --run x", 2, "give either --run or --resume");
+    expect_exit("reproduce cartpole --resume cartpole.reproduced --run x", 2, "give either --run or --resume");
 }
 END_TEST
 
