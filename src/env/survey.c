@@ -8,8 +8,6 @@
 #include "core/clock.h"
 #include "core/hash.h"
 
-#define MOST_SECONDS 1.0
-
 /* What was observed and done, and what followed, as numbers that differ where these do. */
 typedef struct tale {
     uint64_t before, after;
@@ -89,11 +87,11 @@ static cm_status step(survey *s, int action) {
 
 static int wanted(const cm_env_survey *seen) { return seen->paid > 0 ? CM_ENV_SURVEY_STEPS : CM_ENV_SURVEY_MOST; }
 
-static cm_status play(survey *s) {
+static cm_status play(survey *s, double seconds) {
     cm_rng rng = cm_rng_init(cm_key_make(2, CM_RNG_EVALUATE, 0), 0);
     uint64_t episodes = 0;
     begin(s, episodes); /* which may have to start a process */
-    const double enough = cm_clock_seconds() + MOST_SECONDS;
+    const double enough = cm_clock_seconds() + seconds;
     while (s->seen->steps < wanted(s->seen) && cm_clock_seconds() < enough) {
         CM_TRY(step(s, cm_env_random_action(s->env, s->state, &rng)));
         if (cm_env_ended(s->state)) begin(s, ++episodes);
@@ -110,7 +108,7 @@ static bool is_worn(const cm_env *env) {
     return cm_env_try(&fresh, STEPS) == CM_OK;
 }
 
-cm_status cm_env_survey_measure(const cm_env *env, cm_env_survey *seen) {
+cm_status cm_env_survey_measure(const cm_env *env, double seconds, cm_env_survey *seen) {
     const size_t state_bytes = cm_align(env->spec.state_size);
     const size_t bytes = state_bytes + (size_t)env->spec.observation_size * sizeof(float);
     cm_env played = *env;
@@ -121,7 +119,7 @@ cm_status cm_env_survey_measure(const cm_env *env, cm_env_survey *seen) {
     CM_TRY(cm_alloc(&s.state, bytes, 1, "random play"));
     s.observation = (float *)(void *)(s.state + state_bytes);
     cm_status status = cm_alloc(&s.tales, CM_ENV_SURVEY_STEPS, sizeof *s.tales, "random play");
-    if (status == CM_OK) status = play(&s);
+    if (status == CM_OK) status = play(&s, seconds);
     free(s.tales);
     free(s.state);
     return status;

@@ -23,12 +23,12 @@ typedef struct cm_env_survey {
 } cm_env_survey;
 
 /* In Python equal seeds and actions are tried first: where episodes are equal only if each has an object of its own,
- * they get one. Then plays CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most; where
- * none of them was rewarded it goes on to the first that is, CM_ENV_SURVEY_MOST at most in that second. Chance is
- * looked for in the former alone. Observations are taken as whole states where they are one-hot; else chance is what
- * differs after equal observations and actions since the reset. `seen` is filled as far as the play came. Errors:
- * CM_ERR_MEMORY, and those of cm_env_step. */
-cm_status cm_env_survey_measure(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
+ * they get one. Then plays CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about so many seconds at
+ * most; where none of them was rewarded it goes on to the first that is, CM_ENV_SURVEY_MOST at most in that time.
+ * Chance is looked for in the former alone. Observations are taken as whole states where they are one-hot; else chance
+ * is what differs after equal observations and actions since the reset. `seen` is filled as far as the play came.
+ * Errors: CM_ERR_MEMORY, and those of cm_env_step. */
+cm_status cm_env_survey_measure(const cm_env *env, double seconds, cm_env_survey *seen) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,8 @@ static bool is_network_free(const cm_sources *sources, const cm_config *config) 
 /* As rank 0 sees it: a slow environment shows each another number of steps. No steps: it cannot be played. */
 static cm_status survey(cm_comm *comm, const cm_env *env, bool is_open, cm_env_survey *seen) {
     const bool is_mine = is_open && (!comm || comm->rank == 0);
-    if (is_mine && cm_env_survey_measure(env, seen) != CM_OK) seen->steps = 0;
+    const double seconds = 1.0; /* the user waits for it */
+    if (is_mine && cm_env_survey_measure(env, seconds, seen) != CM_OK) seen->steps = 0;
     return comm ? comm->broadcast(comm, seen, sizeof *seen, 0) : CM_OK;
 }
 

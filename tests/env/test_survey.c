@@ -9,7 +9,7 @@ static cm_env_survey survey(const char *name) {
     cm_env env;
     cm_env_survey seen;
     open_named(name, &env);
-    must_msg(cm_env_survey_measure(&env, &seen) == CM_OK, "%s", cm_error_message());
+    must_msg(cm_env_survey_measure(&env, 600.0, &seen) == CM_OK, "%s", cm_error_message());
     must_msg(seen.steps > 0 && seen.steps <= CM_ENV_SURVEY_MOST, "%d", seen.steps);
     return seen;
 }
