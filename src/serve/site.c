@@ -10,7 +10,9 @@
 #include "run/directory.h"
 
 enum { OTHERS = 16 /* runs that are looked at each time though they do not train */, BEHIND_MS = 10 };
-static const double PAUSE = 0.9, SEARCH = 10.0; /* seconds from one look, or search for new runs, to the next */
+/* Seconds from one look to the next, and at most from one search for new runs to the next: folders that are searched
+ * quickly are searched at each look, so that this takes SHARE of the time at most. */
+static const double PAUSE = 0.9, SEARCH = 10.0, SHARE = 0.002;
 
 /* ---- a run ---- */
 
@@ -109,8 +111,10 @@ static cm_status note_run(void *context, const char *path) {
 }
 
 static cm_status search(cm_site *site) {
+    const double begun = cm_clock_seconds();
     for (int i = 0; i < site->folder_count; i++) CM_TRY(cm_run_directory_visit(site->folders[i], note_run, site));
     site->searched = cm_clock_seconds();
+    site->search_pause = fmin((site->searched - begun) / SHARE, SEARCH);
     return CM_OK;
 }
 
@@ -160,7 +164,7 @@ int cm_site_look(cm_site *site) {
         site->looked = now;
         is_behind = look_at_active(site);
         look_at_others(site);
-        if (now - site->searched >= SEARCH && search(site) != CM_OK) site->searched = now;
+        if (now - site->searched >= site->search_pause && search(site) != CM_OK) site->searched = now;
         return is_behind ? BEHIND_MS : 0;
     }
     for (int i = 0; i < site->count; i++)

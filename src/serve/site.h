@@ -37,6 +37,7 @@ typedef struct cm_site {
     int count, next;   /* next: the one to look at, of those that do not train */
     uint64_t version, questions;
     double looked, searched; /* times of the clock */
+    double search_pause;     /* seconds until the next search */
 } cm_site;
 
 /* Finds the runs. Errors: those of looking for them; CM_ERR_MEMORY. The site is freed also after one. */
