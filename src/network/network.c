@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arena.h"
 #include "network/encoder.h"
@@ -242,6 +243,12 @@ bool cm_network_has_ranges(const cm_network *network) {
 }
 
 bool cm_network_is_rowwise(const cm_network *network) { return network->config.norm != CM_NORM_BATCH; }
+
+bool cm_network_is_for_training(const cm_network *network, int row) {
+    static const char *const parts[] = {"consistency.", "encoder."};
+    const char *name = network->table.param[row].name;
+    return strncmp(name, parts[0], strlen(parts[0])) == 0 || strncmp(name, parts[1], strlen(parts[1])) == 0;
+}
 
 bool cm_network_has_planes(const cm_network *network) { return family(&network->config)->planes; }
 

@@ -105,6 +105,9 @@ const cm_param_table *cm_network_parameters(const cm_network *network);
 /* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
+/* True if training alone reads a row of the table, and no search: projections of the consistency loss, and the encoder
+ * of chance. */
+bool cm_network_is_for_training(const cm_network *network, int row);
 /* With fake quantisation a layer NAME has in the state NAME.range, the moving average of the largest magnitude that it
  * reads in training. Of a row of the table that is such a layer's weight: the state's row; -1: it is none. */
 #define CM_NETWORK_RANGE "range"

@@ -7,7 +7,6 @@
 #include "core/rng.h"
 #include "network/rollout.h"
 #include "replay/batch.h"
-#include "run/quantised.h"
 
 /* ---- in JSON ---- */
 
@@ -21,7 +20,7 @@ void cm_layer_ranges_put(const cm_network *network, const float *ranges, const c
 
 static bool may_be_int8(const cm_network *network, int row) {
     const cm_param *param = &cm_network_parameters(network)->param[row];
-    return !param->state && param->ndim >= 2 && !cm_quantised_leaves_out(network, row);
+    return !param->state && param->ndim >= 2 && !cm_network_is_for_training(network, row);
 }
 
 static cm_status read_range(const cm_network *network, const char *key, const cm_json *member, float *ranges) {

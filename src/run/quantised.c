@@ -20,12 +20,6 @@ typedef struct file_arrays {
     bool is_inference_only;
 } file_arrays;
 
-bool cm_quantised_leaves_out(const cm_network *network, int row) {
-    static const char *const parts[] = {"consistency.", "encoder."};
-    const char *name = cm_network_parameters(network)->param[row].name;
-    return strncmp(name, parts[0], strlen(parts[0])) == 0 || strncmp(name, parts[1], strlen(parts[1])) == 0;
-}
-
 bool cm_quantised_is(const cm_checkpoint_reader *reader) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++)
         if (strcmp(cm_checkpoint_file(reader, i), CM_FILE_QUANTISED) == 0) return true;
@@ -63,7 +57,7 @@ static cm_status add_all(file_arrays *f, const cm_network *network, const float 
     size_t number = 0, step = 0;
     for (int i = 0; i < params->count; i++) {
         const cm_param *param = &params->param[i];
-        if (f->is_inference_only && cm_quantised_leaves_out(network, i)) continue;
+        if (f->is_inference_only && cm_network_is_for_training(network, i)) continue;
         if (ranges[i] > 0.0f) {
             CM_TRY(add_layer(f, param, number, step));
             number += param->count, step += (size_t)param->dim[0];
@@ -135,7 +129,7 @@ uint64_t cm_quantised_bytes_left_out(const cm_network *network) {
     const cm_param_table *params = cm_network_parameters(network);
     uint64_t numbers = 0;
     for (int i = 0; i < params->count; i++)
-        if (cm_quantised_leaves_out(network, i)) numbers += params->param[i].count;
+        if (cm_network_is_for_training(network, i)) numbers += params->param[i].count;
     return numbers * sizeof(float);
 }
 

@@ -22,10 +22,6 @@ extern "C" {
 /* Whether the arrays are without those of training alone. Those of before have them. */
 #define CM_STATE_INFERENCE_ONLY "inference_only"
 
-/* Whether a row of the network's table is read by training alone, and by no inference: projections of the consistency
- * loss, and the encoder of chance. They are in no such file. */
-bool cm_quantised_leaves_out(const cm_network *network, int row);
-
 /* Whether an open checkpoint holds such weights. */
 bool cm_quantised_is(const cm_checkpoint_reader *reader);
 

@@ -36,7 +36,7 @@ static void open_bench_of(bench *b, const cm_network_config *config) {
     b->statistics = calloc(b->table->states + 1, sizeof(float));
     ck_assert(b->ranges && b->read_ranges && b->parameters && b->statistics);
     for (int i = 0; i < b->table->count; i++)
-        if (b->table->param[i].ndim == 2 && i > 0 && !cm_quantised_leaves_out(b->network.network, i))
+        if (b->table->param[i].ndim == 2 && i > 0 && !cm_network_is_for_training(b->network.network, i))
             b->ranges[i] = 0.5f + (float)i;
     CHECK_OK(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &b->store));
 }
