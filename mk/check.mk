@@ -1,5 +1,5 @@
 # Everything that checks the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/check_python scripts/check_python_memory scripts/check_gtp scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_cpu.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/episodes scripts/find_cuda scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/check_wheel scripts/check_python scripts/check_python_memory scripts/check_gtp scripts/bare_debian scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_cpu.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find include src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand next to the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -312,7 +312,7 @@ mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_v
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
 CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
-	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
+	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 CUDA_ARCHS=all || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run

@@ -114,7 +114,7 @@ wheel-aarch64: ## the same for 64-bit ARM, with Debian's cross compiler
 	+@MAKE='$(SUBMAKE)' scripts/arm64 $(WHEEL) wheel
 #: WHEEL_CUDA_ARCHS='75 80 90 100 120'  compute capabilities that `make wheel-cuda` compiles for; newer ones compile the last one's PTX
 WHEEL_CUDA_ARCHS ?= 75 80 90 100 120
-wheel-cuda: have-nvcc ## dist/cumind_cuda-VERSION-py3-none-manylinux*.whl: the CUDA module alone, which finds NVIDIA's own packages (toolkit 13)
+wheel-cuda: have-cuda ## dist/cumind_cuda-VERSION-py3-none-manylinux*.whl: the CUDA module alone, which finds NVIDIA's own packages (toolkit 13)
 	@case '$(NVCC_RELEASE)' in 13.*) ;; *) echo 'wheel-cuda: python/cuda/pyproject.toml names the packages of CUDA 13; $(NVCC) is of $(NVCC_RELEASE)' >&2; exit 1 ;; esac
 	+@$(SUBMAKE) BUILD=$(WHEEL) ARCH=$(WHEEL_ARCH) CUDA_ARCHS='$(WHEEL_CUDA_ARCHS)' $(WHEEL)/lib/cumind_cuda.so
 	@rm -rf $(WHEEL)/plain-cuda dist/cumind_cuda-$(VERSION)-*.whl

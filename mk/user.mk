@@ -14,9 +14,11 @@ deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers ne
 # What is built by the same call, in parallel or not, waits for these.
 $(PROBE): | $(filter deps deps-lint,$(MAKECMDGOALS))
 
-train: ## installs what is missing, builds, and trains CartPole-v1 from configuration.json
+# A GPU is used where one is found and its module can be built (mk/cuda.mk); elsewhere training takes the CPU.
+train: ## installs what is missing, builds, for a GPU too where one is found, and trains CartPole-v1 from configuration.json
 	@test -e $(PROBE) || $(INSTALL)
-	+@$(SUBMAKE) all
+	+@module=$$($(FIND_CUDA) goal $(CUDA_MODULE)); $(SUBMAKE) all && { [ -z "$$module" ] || $(SUBMAKE) $$module || \
+	    echo 'cumind: the CUDA module is not built, for what is said above: training takes the CPU' >&2; }
 	@$(BUILD)/cumind train $(ARGS)
 
 benchmark: all ## times every part of the program on this machine
