@@ -91,13 +91,13 @@ START_TEST(code_runs_on_its_own_major_capability_and_by_ptx_on_newer_ones) {
         const char *said; /* NULL: it runs */
     } rows[] = {
         {7, 5, {13000, "75 80 86 90", 90}, NULL},
-        {7, 0, {13000, "75 80 86 90", 90}, "capability 7.0, too low: the module needs 7.5 or higher"},
+        {7, 0, {13000, "75 80 86 90", 90}, "capability 7.0, too low: cumind needs 7.5 or higher"},
         {8, 9, {13000, "75 80 86 90", 90}, NULL},  /* code for 8.6 */
         {12, 1, {13000, "75 80 86 90", 90}, NULL}, /* PTX for 9.0 */
         {12, 1, {13000, "75 80 86 90", 0}, "capability 12.1, for which the module has no code (it has 75 80 86 90)"},
-        {8, 0, {13000, "86", 0}, "capability 8.0, too low: the module needs 8.6 or higher"},
+        {8, 0, {13000, "86", 0}, "no code (it has 86); build it with `make cuda` on this machine"},
         {9, 0, {13000, "80 100", 100}, "capability 9.0, for which the module has no code"},
-        {6, 1, {13000, "", 70}, "too low: the module needs 7.0"},
+        {6, 1, {13000, "", 70}, "too low: cumind needs 7.5"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cm_cuda_properties properties = {.name = "X", .major = rows[i].major, .minor = rows[i].minor};

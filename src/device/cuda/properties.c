@@ -45,9 +45,10 @@ cm_status cm_cuda_check_driver(const cm_cuda_driver *driver, const cm_cuda_code 
         version / 1000, version % 1000 / 10, code->toolkit / 1000, code->toolkit % 1000 / 10, version / 1000);
 }
 
+enum { OLDEST = 75 }; /* compute capability, times ten, that any module has code for */
+
 cm_status cm_cuda_check_device(const cm_cuda_properties *properties, const cm_cuda_code *code) {
     const int have = 10 * properties->major + properties->minor;
-    int lowest = code->ptx ? code->ptx : 1000;
     if (code->ptx && have >= code->ptx) return CM_OK;
     for (const char *at = code->archs; *at;) {
         char *end;
@@ -55,15 +56,14 @@ cm_status cm_cuda_check_device(const cm_cuda_properties *properties, const cm_cu
         if (end == at) break;
         /* machine code runs on its own major version, from its minor version on */
         if (arch / 10 == properties->major && arch <= have) return CM_OK;
-        lowest = arch < lowest ? arch : lowest;
         at = *end == ' ' ? end + 1 : end;
     }
-    if (have < lowest) {
-        return cm_fail(CM_ERR_ABSENT, "%s has compute capability %d.%d, too low: the module needs %d.%d or higher",
-                       properties->name, properties->major, properties->minor, lowest / 10, lowest % 10);
+    if (have < OLDEST) {
+        return cm_fail(CM_ERR_ABSENT, "%s has compute capability %d.%d, too low: cumind needs %d.%d or higher",
+                       properties->name, properties->major, properties->minor, OLDEST / 10, OLDEST % 10);
     }
     return cm_fail(CM_ERR_ABSENT,
                    "%s has compute capability %d.%d, for which the module has no code (it has %s); build it with "
-                   "`make cuda` where nvcc knows sm_%d",
+                   "`make cuda` on this machine, where nvcc knows sm_%d",
                    properties->name, properties->major, properties->minor, code->archs, have);
 }
