@@ -15,14 +15,14 @@ trap 'rm -rf "$WORK"' EXIT
 
 mutants() {
     cat <<'END'
-backend/cpu/gemm_int8.inc|g->row[i + r] + g->tap[t]|g->row[i + r]
-backend/cpu/gemm_int8.inc|g->row[i + r] + g->tap[t]|g->row[i] + g->tap[t]
+backend/cpu/gemm_int8.inc|k = g->tap[t], end = k + g->depth|k = 0, end = k + g->depth
+backend/cpu/gemm_int8.inc|a[r] = g->a + g->row[i + r]|a[r] = g->a + g->row[i]
 backend/cpu/gemm_int8.inc|(size_t)(j / CM_GEMM_PANEL) * g->b_panel, *a|(size_t)0 * g->b_panel, *a
 backend/cpu/gemm_int8.inc|v % INT8_VECTORS * VL)|0)
 backend/cpu/gemm_int8.inc|vi_set(a[r][k])|vi_set(a[0][k])
 backend/cpu/gemm_int8.inc|(size_t)r * stride + v * VL|(size_t)r * stride
 backend/cpu/gemm_int8.inc|t < g->taps; t++|t + 1 < g->taps; t++
-backend/cpu/gemm_int8.inc|k < depth; k++|k + 1 < depth; k++
+backend/cpu/gemm_int8.inc|k < end; k++|k + 1 < end; k++
 backend/cpu/int8.c|*sum += number|*sum -= number
 backend/cpu/int8.c|bits == 8 ? 0xffu : 0xffffu|0xffffu
 backend/cpu/int8.c|<< (bits * i)|<< (bits * i / 2)

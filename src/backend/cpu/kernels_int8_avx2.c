@@ -3,11 +3,11 @@
 
 static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
 
-static inline void store(unsigned char *out, __m128i eight, int bytes) {
-    if (bytes == sizeof eight) {
-        _mm_storeu_si128((__m128i *)(void *)out, eight);
+static inline void store(unsigned char *out, __m256i sixteen, int bytes) {
+    if (bytes == sizeof sixteen) {
+        _mm256_storeu_si256((__m256i *)(void *)out, sixteen);
     } else {
-        memcpy(out, &eight, (size_t)bytes);
+        memcpy(out, &sixteen, (size_t)bytes);
     }
 }
 

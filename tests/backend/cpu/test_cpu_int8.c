@@ -1,15 +1,20 @@
 /* Products in 8 bits: every instruction set makes the whole numbers that ref makes. */
 #include "backend/check.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/int8_bytes.h"
 #include "backend/pair.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* Opens a pair whose cpu backend has the kernels of number _i; false: this processor has fewer. */
+enum { TABLES = CM_INT8_KERNELS + 1 };
+
+/* Opens a pair whose cpu backend has the kernels of number _i, the last of which are words of bytes on any processor;
+ * false: this processor has fewer. */
 static bool open_with(pair *p, int number) {
-    const cm_int8_kernels *usable[CM_INT8_KERNELS];
+    const cm_int8_kernels *usable[TABLES];
     int count;
     cm_int8_usable(usable, &count);
+    usable[count++] = &int8_bytes;
     if (number >= count) return false;
     pair_open(p);
     ((cm_cpu *)p->cpu->state)->int8 = usable[number];
@@ -144,18 +149,23 @@ START_TEST(convolution_and_norm_in_8_bits_equal_ref) {
 }
 END_TEST
 
+/* As many columns as take whole vectors and the rest of one. NaN is the lower end. */
 START_TEST(numbers_beyond_the_range_are_its_ends) {
+    enum { ROWS = 6, COLUMNS = 55 };
+    static const float beyond[ROWS] = {1e30f, INFINITY, -1e30f, -INFINITY, NAN, 0.0f},
+                       number[ROWS] = {127.0f, 127.0f, -127.0f, -127.0f, -127.0f, 2.0f};
     pair p;
     if (!open_with(&p, _i)) return;
     cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_I8, .range = 127.0f}};
-    call.t[CM_T_dense_y] = pair_matrix(&p, 3, 1, 0);
-    call.t[CM_T_dense_x] = pair_matrix(&p, 3, 9, 0);
-    call.t[CM_T_dense_weight] = pair_matrix(&p, 1, 9, 0);
+    call.t[CM_T_dense_y] = pair_matrix(&p, ROWS, 1, 0);
+    call.t[CM_T_dense_x] = pair_matrix(&p, ROWS, COLUMNS, 0);
+    call.t[CM_T_dense_weight] = pair_matrix(&p, 1, COLUMNS, 0);
     float *x = call.t[CM_T_dense_x].data, *weight = call.t[CM_T_dense_weight].data;
-    for (int k = 0; k < 9; k++) x[k] = 1e30f, x[9 + k] = -INFINITY, x[18 + k] = k % 2 ? 2.5f : 1.5f, weight[k] = 127.0f;
+    for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = beyond[i / COLUMNS];
+    for (int k = 0; k < COLUMNS; k++) weight[k] = 127.0f, x[(ROWS - 1) * COLUMNS + k] = k % 2 ? 2.5f : 1.5f;
     pair_run(&p, &call, 1, 0.0);
-    const float *y = call.t[CM_T_dense_y].data;
-    ck_assert(y[0] == 9 * 127 * 127.0f && y[1] == -9 * 127 * 127.0f && y[2] == 9 * 2 * 127.0f);
+    for (int i = 0; i < ROWS; i++)
+        ck_assert_float_eq(((const float *)call.t[CM_T_dense_y].data)[i], COLUMNS * number[i] * 127.0f);
     pair_free(&call);
     pair_close(&p);
 }
@@ -220,13 +230,13 @@ END_TEST
 
 int main(void) {
     TCase *tests = tcase_create("int8");
-    tcase_add_loop_test(tests, dense_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, convolution_sums_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, convolutions_of_the_ends_of_8_bits_are_exact, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, dense_in_8_bits_equals_ref_with_bias_action_and_relu, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, convolution_and_norm_in_8_bits_equal_ref, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, numbers_beyond_the_range_are_its_ends, 0, CM_INT8_KERNELS);
-    tcase_add_loop_test(tests, weights_of_8_bits_follow_their_floats, 0, CM_INT8_KERNELS);
+    tcase_add_loop_test(tests, dense_sums_of_8_bits_are_exact, 0, TABLES);
+    tcase_add_loop_test(tests, convolution_sums_of_8_bits_are_exact, 0, TABLES);
+    tcase_add_loop_test(tests, convolutions_of_the_ends_of_8_bits_are_exact, 0, TABLES);
+    tcase_add_loop_test(tests, dense_in_8_bits_equals_ref_with_bias_action_and_relu, 0, TABLES);
+    tcase_add_loop_test(tests, convolution_and_norm_in_8_bits_equal_ref, 0, TABLES);
+    tcase_add_loop_test(tests, numbers_beyond_the_range_are_its_ends, 0, TABLES);
+    tcase_add_loop_test(tests, weights_of_8_bits_follow_their_floats, 0, TABLES);
     tcase_add_test(tests, calls_in_8_bits_are_checked);
     return pair_main("cpu int8", tests);
 }
