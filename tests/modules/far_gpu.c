@@ -35,7 +35,7 @@ static cm_status open_far(cm_backend *backend) {
     kind = *backend->kind;
     for (int op = 0; op < CM_OP_COUNT; op++) runs[op] = kind.run[op], kind.run[op] = run_small;
     for (int type = 0; type < CM_PRODUCT_TYPES; type++) backend->native[type] = true;
-    cm_far_state.total = (size_t)1 << 30;
+    cm_far_state.total = (size_t)80 * 1000 * 1000 * 1000;
     backend->kind = &kind;
     return CM_OK;
 }
