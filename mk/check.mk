@@ -233,10 +233,13 @@ check-atari: all $(ATARI)/ready ## games of Atari's against a plain loop over al
 check-atari-recipe: all $(ATARI)/ready $(REHEARSED) ## recipe B of Atari-100k on ref, cpu and far memory, killed and resumed, and its plan of memory against what it takes (12 GB)
 	@PATH="$(CURDIR)/$(ATARI)/bin:$$PATH" python3 scripts/check_atari_recipe $(BUILD)/cumind $(REHEARSAL)/cumind $(or $(UPDATES),500) $(ONLY)
 
+check-gpu-learn: all $(ATARI)/ready $(REHEARSED) ## every task of `make gpu-learn`: its plan of a GPU's memory, and in small on the CPU and on a stand-in for a GPU
+	@PATH="$(CURDIR)/$(ATARI)/bin:$$PATH" BUILD='$(BUILD)' OUT='$(BUILD)/learned' SMALL=1 scripts/gpu_learn
+
 peer-atari: all $(ATARI)/ready ## the speed of games of Atari's against ale-py's own vector environment, in gray and in colours
 	@$(ATARI_RUN) scripts/peers/atari_steps.py
 	@$(ATARI_RUN) scripts/peers/atari_steps.py --colour --size 96
-.PHONY: check-atari check-atari-recipe peer-atari
+.PHONY: check-atari check-atari-recipe check-gpu-learn peer-atari
 
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
@@ -310,7 +313,7 @@ mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_v
 	    scripts/mutants_cpu.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
+CHECK_ALL := check-atari check-atari-recipe check-gpu-learn check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 CUDA_ARCHS=all || exit 1; done
 

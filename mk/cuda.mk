@@ -158,5 +158,8 @@ gpu-check-tests: $(GPU_TESTS)
 REPORT ?= gpu-report.md
 gpu-check: ## builds for the GPU that is here, runs its tests and benchmarks within 9 minutes and writes gpu-report.md
 	@BUILD='$(BUILD)' JOBS='$(JOBS)' scripts/gpu_check '$(REPORT)'
-.PHONY: have-nvcc have-cuda cuda-targets test-ptx test-ptx-run kernel-costs cuda cuda-build check-module gpu-check gpu-check-tests
+#: SMALL=1              `make gpu-learn` in small, without a GPU; JUDGE=1: by what could not judge where it was trained
+gpu-learn: $(if $(filter 1,$(SMALL)),all $(REHEARSED),$(if $(filter 1,$(JUDGE)),all)) ## trains the tasks of scripts/gpu_learn.ini (ONLY='go9 connect4') on the GPU that is here, ten minutes each, judges them and writes gpu-learn/NAME
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' SMALL='$(SMALL)' JUDGE='$(JUDGE)' scripts/gpu_learn $(ONLY)
+.PHONY: have-nvcc have-cuda cuda-targets test-ptx test-ptx-run kernel-costs cuda cuda-build check-module gpu-check gpu-check-tests gpu-learn
 -include $(CUDA_OBJ:.o=.d) $(wildcard $(BUILD)/ptx/*/*.d)
