@@ -160,10 +160,13 @@ $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath 
 
 # Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
 REHEARSAL := $(BUILD)/tests/rehearsal
-REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_graphs) $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
+REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_graphs) $(addprefix $(REHEARSAL)/,libcuda.so.1 libnvidia-ml.so.1 libnccl.so.2) \
     $(REHEARSAL)/lib/cumind_cuda.so
 SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared $(STAMP_FLAGS)
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
+	$(call say,CC,$@)
+	$(SHARED_TEST) $< -o $@
+$(REHEARSAL)/libnvidia-ml.so.1: tests/modules/gpu_nvml.c src/device/cuda/nvml.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
 $(REHEARSAL)/libnccl.so.2: tests/modules/nccl.c src/distributed/nccl.h $(BUILD)/flags.stamp

@@ -7,7 +7,7 @@ import re
 import time
 
 CLOCK = {"seconds", "env_steps_per_second", "simulations_per_second", "updates_per_second", "time_acting", "time_learning", "time_reanalysis", "time_evaluation",
-         "time_saving", "time_other"}
+         "time_saving", "time_other", "gpu_use", "gpu_memory"}
 
 
 class Wrong(Exception):

@@ -27,6 +27,8 @@ static const cm_metrics_field fields[] = {
     NUMBER(updates_per_second, "time/updates_per_second"),
 #define CM_TIME(part, name, tag) {#name, offsetof(cm_metrics, time[CM_TIME_##part]), false, tag},
 #include "run/times.def"
+    NUMBER(gpu_use, "gpu/use"),
+    NUMBER(gpu_memory, "gpu/memory"),
     NUMBER(mean_return, "rollout/ep_rew_mean"),
     NUMBER(mean_length, "rollout/ep_len_mean"),
     NUMBER(total_loss, "train/loss"),

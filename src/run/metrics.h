@@ -30,6 +30,8 @@ typedef struct cm_metrics {
     double env_steps_per_second, simulations_per_second; /* of this iteration; NAN offline                         */
     double updates_per_second;                           /* of this iteration                                      */
     double time[CM_TIMES]; /* wall seconds of each part since the last row was written; NAN in rows that are not */
+    double gpu_use;        /* share of the last seconds in which the GPU ran kernels, 0 .. 1; of several the lowest */
+    double gpu_memory;     /* share of its memory that is taken, by all programs; of several the highest */
     double mean_return, mean_length;             /* of recent episodes                                     */
     double total_loss, loss[CM_LOSSES], entropy; /* mean of the updates; names of losses: losses.def       */
     double policy_drift;                 /* of policies reanalysed: total variation from the stored ones, 0 .. 1 (per

@@ -21,7 +21,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 
-enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
+enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 12, PART_BYTES = 96 };
 enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks after it; of a terminal with space for few */
 
 struct cm_progress {
@@ -29,7 +29,8 @@ struct cm_progress {
     bool is_terminal; /* whatever its kind */
     double shown_at;  /* clock of the last line of an iteration */
     double spoke_at;  /* clock of the last line of any kind */
-    cm_metrics shown; /* the last iteration's, and its share; share below 0: there was none */
+    cm_metrics
+        shown; /* the last iteration's, with the last known times and GPU; and its share; below 0: there was none */
     double share;
     bool visible;            /* the live line is on the screen */
     bool has_tail;           /* which says what goes on */
@@ -122,29 +123,38 @@ static double return_of(const cm_metrics *m, const double *history, int n) {
     return n > 0 ? history[n - 1] : (double)NAN;
 }
 
+/* Of the time of acting and learning, the share of acting. */
+static double acting_of(const cm_metrics *m) {
+    const double acting = m->time[CM_TIME_ACTING];
+    const double learning = m->time[CM_TIME_LEARNING] + m->time[CM_TIME_REANALYSIS];
+    return somebody_acts(m) && acting + learning > 0.0 ? acting / (acting + learning) : (double)NAN;
+}
+
 static int make_parts(const cm_metrics *m, const double *history, int n, double share, const cm_progress_style *style,
                       part *parts) {
     int count = 0;
     char a[16], b[16], c[16], spark[3 * SPARKS + 1];
     const char *bold = style->colour ? "\033[1m" : "", *plain = style->colour ? "\033[0m" : "";
     cm_format_count((double)m->iteration, a);
-    add_part(parts, &count, 5, "it %s", a);
+    add_part(parts, &count, 7, "it %s", a);
     cm_format_count(m->updates_per_second, b);
     if (somebody_acts(m)) {
         cm_format_count((double)m->env_steps, a);
         cm_format_count(m->env_steps_per_second, c);
-        add_part(parts, &count, 7, "%s steps %s/s", a, c);
+        add_part(parts, &count, 9, "%s steps %s/s", a, c);
         cm_format_count(m->simulations_per_second, a);
         add_part(parts, &count, 2, "%s sim/s", a);
         add_part(parts, &count, 3, "%s upd/s", b);
     } else {
         cm_format_count((double)m->updates, a);
-        add_part(parts, &count, 7, "%s updates %s/s", a, b);
+        add_part(parts, &count, 9, "%s updates %s/s", a, b);
     }
+    if (isfinite(acting_of(m))) add_part(parts, &count, 5, "act %.0f %%", 100.0 * acting_of(m));
+    if (isfinite(m->gpu_use)) add_part(parts, &count, 6, "GPU %.0f %%", 100.0 * m->gpu_use);
     int from = n > SPARKS ? n - SPARKS : 0;
     cm_format_count(return_of(m, history, n), a);
     cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
-    add_part(parts, &count, 8, "%s %s%s%s", style->self_play && somebody_acts(m) ? "self-play" : "return", bold, a,
+    add_part(parts, &count, 10, "%s %s%s%s", style->self_play && somebody_acts(m) ? "self-play" : "return", bold, a,
              plain);
     if (*spark) add_part(parts, &count, 4, "%s", spark);
     if (isfinite(m->total_loss)) {
@@ -154,7 +164,7 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     }
     if (share > 0.0) {
         cm_clock_format_duration(m->seconds * (1.0 - fmin(share, 1.0)) / share, a);
-        add_part(parts, &count, 6, "ETA %s", a);
+        add_part(parts, &count, 8, "ETA %s", a);
     }
     return count;
 }
@@ -230,6 +240,7 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
     p->style = *style;
     p->is_terminal = isatty(style->file);
     p->shown_at = -1e9, p->share = -1.0;
+    p->shown = cm_metrics_empty();
     p->spoke_at = cm_clock_seconds();
     if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
     p->style.colour = style->colour && style->tty;
@@ -288,15 +299,23 @@ static void show_tail(cm_progress *p, const char *tail, double now) {
     put(p, now);
 }
 
+/* Rows that are not written lack what is measured from row to row: there the last one's is shown. */
+static void keep_known(const cm_metrics *last, cm_metrics *row) {
+    if (!isfinite(row->time[CM_TIME_ACTING])) memcpy(row->time, last->time, sizeof row->time);
+    if (!isfinite(row->gpu_use)) row->gpu_use = last->gpu_use;
+}
+
 static void show(cm_progress *p, const cm_metrics *metrics, double share) {
     const double value = somebody_acts(metrics) ? metrics->mean_return : metrics->eval_return;
     const double now = cm_clock_seconds();
     if (isfinite(value)) remember(p, value);
-    p->shown = *metrics, p->share = fmax(0.0, share);
+    cm_metrics row = *metrics;
+    keep_known(&p->shown, &row);
+    p->shown = row, p->share = fmax(0.0, share);
     if (p->style.json || p->style.quiet || now - p->shown_at < (p->style.tty ? 0.1 : p->style.interval)) return;
     cm_progress_style style = p->style;
     style.columns = columns_of(p);
-    cm_format_progress(metrics, p->history, p->known, share, &style, p->line, sizeof p->line);
+    cm_format_progress(&row, p->history, p->known, share, &style, p->line, sizeof p->line);
     p->shown_at = now, p->has_tail = false;
     put(p, now);
 }

@@ -2,9 +2,10 @@
  * if asked for, nothing if asked for.
  *
  * The line holds iteration, environment steps and their rate, simulations/s, updates/s, mean return of recent episodes
- * with a sparkline, losses and the time left; offline updates and the return of the last evaluation. On a
- * narrow terminal the less important parts are left out, so that it never wraps. Log lines of core/log.h pass through
- * while a progress is alive: the line steps aside for them.
+ * with a sparkline, losses and the time left; offline updates and the return of the last evaluation. "act 62 %" is the
+ * share of acting in the time of acting and learning: what has more than half of it is what the other waits for, where
+ * they run side by side. "GPU 87 %" is gpu_use. On a narrow terminal the less important parts are left out, so that it
+ * never wraps. Log lines of core/log.h pass through while a progress is alive: the line steps aside for them.
  */
 #ifndef CM_RUN_PROGRESS_H
 #define CM_RUN_PROGRESS_H

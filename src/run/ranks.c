@@ -1,5 +1,6 @@
 #include "run/ranks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,17 @@ cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) {
         }
     }
     if (all != some) free(all);
+    return status;
+}
+
+cm_status cm_ranks_lowest(cm_comm *comm, double *values, int count) {
+    double *all = NULL;
+    const size_t bytes = (size_t)count * sizeof *values;
+    if (comm->size == 1) return CM_OK;
+    CM_TRY(cm_alloc(&all, (size_t)comm->size, bytes, "numbers of the ranks"));
+    const cm_status status = comm->all_gather(comm, values, bytes, all);
+    for (int i = 0; i < comm->size * count && status == CM_OK; i++) values[i % count] = fmin(values[i % count], all[i]);
+    free(all);
     return status;
 }
 

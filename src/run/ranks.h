@@ -27,6 +27,9 @@ cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) CM_MUST_USE;
  * a rank differs from rank 0. Before anything is made by what it says. Collective. */
 cm_status cm_ranks_compare(cm_comm *comm, const char *text, size_t bytes) CM_MUST_USE;
 
+/* values[count] <- each the lowest of all ranks; those of ranks where it is NAN do not count. Collective. */
+cm_status cm_ranks_lowest(cm_comm *comm, double *values, int count) CM_MUST_USE;
+
 /* *flag <- whether it is true on any rank. Collective. */
 cm_status cm_ranks_any(cm_comm *comm, bool *flag) CM_MUST_USE;
 

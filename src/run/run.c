@@ -370,6 +370,7 @@ static cm_status follow_up(cm_run *run) {
                       isfinite(run->row.eval_return);
     CM_TRY(cm_run_keep_folder(run));
     if (is_written) cm_run_tell_time(run);
+    if (is_written) CM_TRY(cm_run_tell_gpu(run));
     if (is_written && cm_run_leads(run)) write_line(run);
     CM_TRY(cm_run_write_histograms(run));
     tell(run);

@@ -2,14 +2,15 @@
  * fits), run_acting.c (the agent that acts), run_time.c (what the time goes to), run.c (the loop), run_save.c (when it
  * saves), run_open.c (life), run_start.c (what a new one takes of old ones), run_state.c, counters.c, run_data.c and
  * run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_episode.c (pictures of them), run_device.c (the plan
- * of a GPU's memory), run_report.c (what people read), run_result.c (the report of the end), run_records.c (what other
- * programs read), run_ranks.c (what ranks agree on). */
+ * of a GPU's memory), run_gpu.c (how much it is used), run_report.c (what people read), run_result.c (the report of the
+ * end), run_records.c (what other programs read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
 #include "agent/acting.h"
 #include "core/memory.h"
 #include "core/patient.h"
+#include "device/cuda/gpu_use.h"
 #include "run/checkpoint.h"
 #include "run/counters.h"
 #include "run/directory.h"
@@ -36,6 +37,17 @@ typedef struct cm_run_picture {
     cm_proto bytes;
     int width, height;
 } cm_run_picture;
+
+/* What NVML knows of this rank's GPU. */
+enum { CM_RUN_GPU_NUMBERS = 2 };
+typedef struct cm_run_gpu {
+    cm_nvml nvml;
+    cm_gpu_use use;
+    bool is_open;
+    double read_at;                      /* clock of the last time */
+    double share[CM_RUN_GPU_NUMBERS];    /* as they were then, 0 .. 1; NAN: not known */
+    bool is_refused[CM_RUN_GPU_NUMBERS]; /* which has been said */
+} cm_run_gpu;
 
 struct cm_run {
     cm_session *session;                                 /* owned, like the next ones */
@@ -104,6 +116,7 @@ struct cm_run {
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
     cm_learning_round round;          /* of it; saved while state.is_within */
     cm_run_overlap tasks;
+    cm_run_gpu gpu;
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */
@@ -279,6 +292,13 @@ void cm_run_keep_episode(cm_run *run, uint64_t seed, bool is_best);
  * does not fit (CM_ERR_MEMORY names a key and the largest value of it that would). */
 cm_status cm_run_plan_device(cm_run *run) CM_MUST_USE;
 cm_status cm_run_say_device_peak(const cm_run *run) CM_MUST_USE; /* prints what it took at most */
+
+/* run_gpu.c: gpu_use and gpu_memory of rows, where the backend is cuda */
+/* Says once what keeps them from being known. */
+void cm_run_open_gpu(cm_run *run);
+void cm_run_close_gpu(cm_run *run);
+/* The row gets them, at most a second old. Collective. Errors: those of the ranks. */
+cm_status cm_run_tell_gpu(cm_run *run) CM_MUST_USE;
 
 /* run_ranks.c */
 cm_status cm_run_count(cm_run *run) CM_MUST_USE; /* run->counts, when the actor's have changed; collective */

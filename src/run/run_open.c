@@ -292,6 +292,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (!run->state.is_within) CM_TRY(cm_run_hand_over_weights(run)); /* else it has those of before */
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);
+    cm_run_open_gpu(run);
     cm_busy_undo_by(NULL, NULL);
     cm_busy_with("beginning", CM_BUSY_ASKED);
     return CM_OK;
@@ -341,6 +342,7 @@ void cm_run_close(cm_run *run) {
     cm_log_close();
     cm_metrics_close(&run->metrics);
     cm_run_close_records(run);
+    cm_run_close_gpu(run);
     cm_checkpoint_store_destroy(run->store);
     cm_array_table_free(&run->parameters);
     cm_array_table_free(&run->average);

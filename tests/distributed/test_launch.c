@@ -1,6 +1,7 @@
 /* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
 #include <check.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,31 @@ START_TEST(counts_that_ranks_cannot_share_name_the_nearest_that_they_can) {
                      "Environment.num_envs of this run is 30, which 4 ranks cannot share evenly; go "
                      "on with 2");
     cm_config_destroy(config);
+}
+END_TEST
+
+/* Of three ranks, this one in the middle. */
+static cm_status gather_three(cm_comm *comm, const void *mine, size_t bytes, void *all) {
+    const double others[2][3] = {{0.5, (double)NAN, (double)NAN}, {0.75, -4.0, (double)NAN}};
+    ck_assert_uint_eq(bytes, sizeof others[0]);
+    for (int r = 0; r < comm->size; r++)
+        memcpy((char *)all + (size_t)r * bytes, r == comm->rank ? mine : others[r / 2], bytes);
+    return comm->local_rank == 0 ? CM_OK : cm_fail(CM_ERR_DEVICE, "no gathering");
+}
+
+START_TEST(the_lowest_of_all_ranks_is_of_those_that_have_a_number) {
+    cm_comm comm = {.rank = 1, .size = 3, .all_gather = gather_three};
+    double values[3] = {0.625, -2.0, (double)NAN};
+    ck_assert_int_eq(cm_ranks_lowest(&comm, values, 3), CM_OK);
+    ck_assert_double_eq(values[0], 0.5);
+    ck_assert_double_eq(values[1], -4.0);
+    ck_assert(isnan(values[2]));
+    comm.local_rank = 1, values[0] = 3.0;
+    ck_assert_int_eq(cm_ranks_lowest(&comm, values, 3), CM_ERR_DEVICE);
+    ck_assert_double_eq(values[0], 3.0);
+    cm_comm_single(&comm);
+    ck_assert_int_eq(cm_ranks_lowest(&comm, values, 3), CM_OK);
+    ck_assert_double_eq(values[0], 3.0);
 }
 END_TEST
 
@@ -393,6 +419,7 @@ int main(void) {
     tcase_add_test(tc, the_launchers_frames_become_one_line_or_none);
     tcase_add_test(tc, ranks_are_found_by_the_variables_of_their_launcher);
     tcase_add_test(tc, counts_that_ranks_cannot_share_name_the_nearest_that_they_can);
+    tcase_add_test(tc, the_lowest_of_all_ranks_is_of_those_that_have_a_number);
     tcase_add_test(tc, more_ranks_than_processors_need_a_flag);
     tcase_add_test(tc, in_an_allocation_of_slurm_its_tasks_count_and_not_this_machine);
     tcase_add_test(tc, ranks_of_srun_that_mpi_cannot_find_are_told_what_to_add);

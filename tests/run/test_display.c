@@ -66,6 +66,48 @@ START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
 }
 END_TEST
 
+START_TEST(eighty_columns_hold_who_waits_and_the_use_of_a_gpu) {
+    cm_metrics m = busy();
+    double history[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    cm_progress_style style = {.columns = 79};
+    char line[1024];
+    m.time[CM_TIME_ACTING] = 3.0, m.time[CM_TIME_LEARNING] = 1.5, m.time[CM_TIME_REANALYSIS] = 0.5;
+    m.time[CM_TIME_EVALUATION] = 7.0, m.gpu_use = 0.874;
+    cm_format_progress(&m, history, 10, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "it 57  14.6k steps 3123/s  act 60 %  GPU 87 %  return 187  __.:-=+*##  ETA 5s");
+    style.columns = 40;
+    cm_format_progress(&m, history, 10, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "14.6k steps 3123/s  return 187  ETA 5s");
+    style.columns = 79, m.env_steps_per_second = (double)NAN; /* offline */
+    cm_format_progress(&m, history, 10, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "it 57  0 updates 812/s  GPU 87 %  return 10  __.:-=+*##  loss 2.35  ETA 5s");
+}
+END_TEST
+
+START_TEST(what_is_measured_from_row_to_row_stays_in_the_line_until_the_next_row) {
+    char text[1024] = "";
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    const cm_progress_style style = {.file = ends[1], .interval = 1e-9};
+    cm_progress *progress;
+    cm_metrics m = busy();
+    ck_assert_int_eq(cm_progress_create(&style, &progress), CM_OK);
+    cm_progress_show(progress, &m, 0.25);
+    m.time[CM_TIME_ACTING] = m.time[CM_TIME_LEARNING] = m.time[CM_TIME_REANALYSIS] = 1.0, m.gpu_use = 0.5;
+    cm_progress_show(progress, &m, 0.25);
+    m = busy();
+    cm_progress_show(progress, &m, 0.25);
+    cm_progress_destroy(progress);
+    close(ends[1]);
+    ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
+    close(ends[0]);
+    const char *first = strtok(text, "\n"), *second = strtok(NULL, "\n"), *third = strtok(NULL, "\n");
+    ck_assert(!strstr(first, "act ") && !strstr(first, "GPU "));
+    ck_assert_ptr_nonnull(strstr(second, "  act 33 %  GPU 50 %  "));
+    ck_assert_ptr_nonnull(strstr(third, "  act 33 %  GPU 50 %  "));
+}
+END_TEST
+
 START_TEST(updates_of_an_offline_run_are_counted_and_the_last_evaluation_is_the_return) {
     cm_metrics m = busy();
     double history[3] = {1, 2, 3};
@@ -502,6 +544,8 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, progress_line_never_wraps);
     tcase_add_test(tests, eighty_columns_hold_steps_rates_return_and_eta);
+    tcase_add_test(tests, eighty_columns_hold_who_waits_and_the_use_of_a_gpu);
+    tcase_add_test(tests, what_is_measured_from_row_to_row_stays_in_the_line_until_the_next_row);
     tcase_add_test(tests, updates_of_an_offline_run_are_counted_and_the_last_evaluation_is_the_return);
     tcase_add_test(tests, counts_are_short_and_rounded);
     tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);

@@ -65,6 +65,46 @@ END_TEST
 #define SMALL   " --backend cuda --num-devices 2 --set num_simulations=2 --set hidden_dim=16 --set memory_steps=8192 "
 #define SCALING "cumind benchmark scaling" SMALL "--set min_memory_steps=256 --updates 4 --seconds 0.01"
 
+#define TRAIN                                                                                                          \
+    "cumind train --backend cuda --seed 1 --env-steps 64 --run run --set num_envs=4 --set hidden_dim=8 "               \
+    "--set num_simulations=2 --set evaluation_interval=0 --set final_evaluation_episodes=0"
+#define TABLE "cumind plot --run run --table --metric "
+
+/* What tests/modules/gpu_nvml.c is to do, and what becomes of the GPU's use in what train says, and in metrics.jsonl.
+ */
+static const struct {
+    const char *nvml, *said;
+    int has_use, has_memory; /* exit status of a plot of these: there is nothing to plot */
+} uses[] = {
+    {"", "  GPU 60 %  ", 0, 0},
+    {"part",
+     "GPU use   gpu_use is left out: NVML does not say how much of the time kernels run: Not Supported, as with", 2, 0},
+    {"stranger", "GPU use   is not shown: NVML does not know GPU-01010101-0101-0101-0101-010101010101: Not Found", 2,
+     2},
+    {"stopped", "GPU use   is not shown: NVML does not start: Driver Not Loaded", 2, 2},
+};
+
+/* The last program has said it once. */
+static void expect_once(const char *part) {
+    char path[512], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/said", cm_test_folder);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    const char *first = strstr(text, part);
+    ck_assert_msg(first && !strstr(first + 1, part), "`%s` not once in: %s", part, text);
+    free(text);
+}
+
+START_TEST(training_shows_the_use_of_the_gpu_and_goes_on_without) {
+    setenv("CUMIND_TEST_NVML", uses[_i].nvml, 1);
+    run(TRAIN, 0, uses[_i].said);
+    expect_once(uses[_i].said);
+    run(TABLE "gpu_use", uses[_i].has_use, uses[_i].has_use ? "run has no gpu_use yet" : "| 0.6 |\n");
+    run(TABLE "gpu_memory", uses[_i].has_memory, uses[_i].has_memory ? "run has no gpu_memory yet" : "| 0.75 |\n");
+    unsetenv("CUMIND_TEST_NVML");
+}
+END_TEST
+
 /* Two ranks, with tests/modules/nccl.c between their devices, which are one. */
 static const struct {
     const char *command;
@@ -97,6 +137,8 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_add_loop_test(tests, programs_run_where_the_host_cannot_see_the_memory, 0, (int)(sizeof rows / sizeof *rows));
+    tcase_add_loop_test(tests, training_shows_the_use_of_the_gpu_and_goes_on_without, 0,
+                        (int)(sizeof uses / sizeof *uses));
     if (FOLLOWED)
         tcase_add_loop_test(tests, ranks_share_a_device, 0, (int)(sizeof rows_of_ranks / sizeof *rows_of_ranks));
     else

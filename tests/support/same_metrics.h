@@ -10,7 +10,7 @@
 #include "run/metrics.h"
 #include "support/folder.h"
 
-/* The rows of the runs `a` and `b` are the same but for their times. */
+/* The rows of the runs `a` and `b` are the same but for their times and what else runs on the GPU. */
 static inline void expect_same_metrics(const char *a, const char *b) {
     const char *const runs[2] = {a, b};
     char path[320], line[2][CM_METRICS_TEXT];
@@ -26,6 +26,7 @@ static inline void expect_same_metrics(const char *a, const char *b) {
             cm_metrics *m = &rows[i][k];
             m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
             memset(m->time, 0, sizeof m->time);
+            m->gpu_use = m->gpu_memory = 0.0;
             cm_metrics_format(m, line[i], sizeof line[i]);
         }
         ck_assert_str_eq(line[0], line[1]);

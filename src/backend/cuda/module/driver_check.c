@@ -1,4 +1,4 @@
-/* The numbers, types and functions that device/cuda/driver.h has without CUDA's headers are CUDA's. */
+/* The numbers, types and functions that device/cuda/driver.h and nvml.h have without CUDA's headers are CUDA's. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -51,3 +51,37 @@ SAME(sizeof(cm_cu_id), sizeof(CUuuid));
 #define CHECK(name, symbol, parameters)                                                                                \
     _Static_assert(__builtin_types_compatible_p(CUresult(*) parameters, __typeof__(&symbol)), #symbol);
 CM_CUDA_DRIVER_FUNCTIONS(CHECK)
+
+/* The same of NVML, whose header some toolkits leave out. */
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+#include <stddef.h>
+
+#include "device/cuda/nvml.h"
+
+SAME(CM_NVML_OK, NVML_SUCCESS);
+SAME(CM_NVML_NOT_SUPPORTED, NVML_ERROR_NOT_SUPPORTED);
+SAME(CM_NVML_NOT_FOUND, NVML_ERROR_NOT_FOUND);
+SAME(CM_NVML_USE_SAMPLES, NVML_GPU_UTILIZATION_SAMPLES);
+SAME(CM_NVML_UNSIGNED, NVML_VALUE_TYPE_UNSIGNED_INT);
+SAME(sizeof(cm_nvml_result), sizeof(nvmlReturn_t));
+SAME(sizeof(cm_nvml_sampling), sizeof(nvmlSamplingType_t));
+SAME(sizeof(cm_nvml_type), sizeof(nvmlValueType_t));
+SAME(sizeof(cm_nvml_rates), sizeof(nvmlUtilization_t));
+SAME(offsetof(cm_nvml_rates, gpu), offsetof(nvmlUtilization_t, gpu));
+SAME(sizeof(cm_nvml_bytes), sizeof(nvmlMemory_t));
+SAME(offsetof(cm_nvml_bytes, total), offsetof(nvmlMemory_t, total));
+SAME(offsetof(cm_nvml_bytes, used), offsetof(nvmlMemory_t, used));
+SAME(sizeof(cm_nvml_sample), sizeof(nvmlSample_t));
+SAME(offsetof(cm_nvml_sample, value), offsetof(nvmlSample_t, sampleValue));
+
+#define cm_nvml_result   nvmlReturn_t
+#define cm_nvml_sampling nvmlSamplingType_t
+#define cm_nvml_type     nvmlValueType_t
+#define cm_nvml_rates    nvmlUtilization_t
+#define cm_nvml_bytes    nvmlMemory_t
+#define cm_nvml_sample   nvmlSample_t
+#define CHECK_NVML(result, name, symbol, parameters)                                                                   \
+    _Static_assert(__builtin_types_compatible_p(result(*) parameters, __typeof__(&symbol)), #symbol);
+CM_NVML_FUNCTIONS(CHECK_NVML)
+#endif
