@@ -201,6 +201,7 @@ $(filter $(BUILD)/tests/serve/%,$(TEST_BIN)): $(SERVE_OBJ)
 $(filter $(BUILD)/tests/serve/%,$(TEST_BIN)): SERVE_LIBS = $(EVENT_LIBS)
 
 $(BUILD)/tests/cli/test_profile: $(patsubst %,$(BUILD)/src/cli/profile_%.o,stages calls)
+$(BUILD)/tests/cli/test_gpu_speed: $(patsubst %,$(BUILD)/src/cli/%.o,gpu_speed profile_roofs benchmark_network benchmark_timer)
 $(BUILD)/tests/cli/test_gtp_clock: $(BUILD)/src/cli/gtp_clock.o
 
 tests: $(TEST_BIN) ## builds every test

@@ -8,6 +8,7 @@
 
 #include "arena/evaluate.h"
 #include "cli/gpu_libraries.h"
+#include "cli/gpu_speed.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "core/clock.h"
@@ -77,28 +78,33 @@ static cm_status check_backend(char *note, size_t size) {
     return status;
 }
 
+#define MEASURE_SECONDS 1.0 /* of a product; besides that it is prepared, and copied for */
+
 /* A machine without a GPU is a good one; the note says what is missing. */
 static cm_status check_gpu(char *note, size_t size) {
     cm_cuda_driver driver;
     cm_cuda_properties properties = {0};
+    cm_cuda_limits limits = {0};
     cm_backend *backend = NULL;
-    char found[192] = "", bytes[16];
+    char found[192] = "", speed[192] = "", bytes[16];
     int version = 0;
     if (cm_cuda_driver_open(&driver) == CM_OK) {
         if (driver.driver_version(&version) == CM_CU_OK && cm_cuda_describe(&driver, 0, &properties) == CM_OK) {
             cm_format_bytes((double)properties.bytes, bytes);
             snprintf(found, sizeof found, "%s, %s, compute capability %d.%d, driver for CUDA %d.%d; ", properties.name,
                      bytes, properties.major, properties.minor, version / 1000, version % 1000 / 10);
+            limits = cm_cuda_limits_of(&driver, &properties, 0);
         }
         cm_cuda_driver_close(&driver);
     }
-    if (cm_backend_open("cuda", &backend) == CM_OK) {
-        snprintf(note, size, "%s%s", found, cm_backend_describe(backend));
-    } else {
+    if (cm_backend_open("cuda", &backend) != CM_OK) {
         snprintf(note, size, "none is used: %s%s", found, cm_error_message());
+        return CM_OK;
     }
+    cm_status status = cm_cli_gpu_speed(backend, &limits, MEASURE_SECONDS, speed, sizeof speed);
+    snprintf(note, size, "%s%s; %s", found, cm_backend_describe(backend), speed);
     cm_backend_close(backend);
-    return CM_OK;
+    return status;
 }
 
 /* What runs of several ranks find here: MPI, and between GPUs NCCL. One rank needs neither. */
@@ -216,10 +222,12 @@ const cm_command cm_command_doctor = {
     .name = "doctor",
     .about = "check that this machine can train",
     .positional = "",
-    .details =
-        "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
-        "trains for a second in a temporary folder, and says where NVIDIA's libraries are. Exit status 0 only if "
-        "all is well; a machine without a GPU is well, too, and its lines say what is missing.",
+    .details = "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
+               "trains for a second in a temporary folder, and says where NVIDIA's libraries are. Of a GPU it measures "
+               "a large "
+               "product, a copy of memory and a launch, and says what share that is of what the device is able to. "
+               "Exit status 0 only if "
+               "all is well; a machine without a GPU is well, too, and its lines say what is missing.",
     .flags = flags,
     .examples = "",
     .run = run_doctor,

@@ -95,7 +95,12 @@ typedef struct cm_roofs {
     double size[CM_ROOF_SIZES];     /* bytes, ascending */
 } cm_roofs;
 
-/* For about `seconds` a number. */
+/* Floating-point operations of large products in a type, per second; as long as `seconds`, about. */
+cm_status cm_roofs_products(cm_backend *backend, cm_pool *pool, cm_dtype compute, double seconds,
+                            double *out) CM_MUST_USE;
+/* Fills `bytes` and `size` from the size `first` on. Errors: CM_ERR_MEMORY. */
+cm_status cm_roofs_copies(const cm_backend *backend, cm_pool *pool, int first, cm_roofs *out) CM_MUST_USE;
+/* All of it, for about `seconds` a number. */
 cm_status cm_roofs_measure(const cm_configuration *configuration, double seconds, cm_roofs *out) CM_MUST_USE;
 /* Raises the roofs to the fastest operation seen: what has been reached can be. */
 void cm_roofs_raise(cm_roofs *roofs, const cm_operations *operations);

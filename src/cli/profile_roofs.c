@@ -8,7 +8,7 @@
 
 /* ---- products ---- */
 
-static cm_status measure_products(cm_backend *backend, cm_pool *pool, cm_dtype compute, double seconds, double *out) {
+cm_status cm_roofs_products(cm_backend *backend, cm_pool *pool, cm_dtype compute, double seconds, double *out) {
     const cm_benchmark bench = {.backend = backend, .pool = pool, .compute = compute, .seconds = seconds};
     cm_benchmark_result result = {0};
     CM_TRY(cm_benchmark_matmul(&bench, &result));
@@ -49,9 +49,9 @@ static cm_status time_copies(copying *c, cm_pool *pool, int threads, double *rat
     return CM_OK;
 }
 
-static cm_status measure_sizes(copying *c, cm_pool *pool, int threads, cm_roofs *out) {
+static cm_status measure_sizes(copying *c, cm_pool *pool, int threads, int first, cm_roofs *out) {
     const size_t scale = c->device->is_host ? 1 : DEVICE_TIMES;
-    for (int i = 0; i < CM_ROOF_SIZES; i++) {
+    for (int i = first; i < CM_ROOF_SIZES; i++) {
         c->bytes = ((size_t)LEAST_BYTES << 2 * i) * scale;
         c->times = (int)((size_t)MOST_BYTES * scale / c->bytes);
         out->size[i] = (double)c->bytes;
@@ -60,7 +60,7 @@ static cm_status measure_sizes(copying *c, cm_pool *pool, int threads, cm_roofs 
     return CM_OK;
 }
 
-static cm_status measure_copies(const cm_backend *backend, cm_pool *pool, cm_roofs *out) {
+cm_status cm_roofs_copies(const cm_backend *backend, cm_pool *pool, int first, cm_roofs *out) {
     const int threads = backend->device->is_host ? cm_pool_size(pool) : 1;
     const size_t most = (size_t)MOST_BYTES * (backend->device->is_host ? 1 : DEVICE_TIMES);
     cm_buffer block[CM_PROFILE_THREADS] = {{0}};
@@ -69,7 +69,7 @@ static cm_status measure_copies(const cm_backend *backend, cm_pool *pool, cm_roo
     const int used = threads < CM_PROFILE_THREADS ? threads : CM_PROFILE_THREADS;
     for (int i = 0; i < used && status == CM_OK; i++)
         status = cm_buffer_create(&block[i], backend->device, most, "copies that are timed");
-    if (status == CM_OK) status = measure_sizes(&c, pool, used, out);
+    if (status == CM_OK) status = measure_sizes(&c, pool, used, first, out);
     for (int i = 0; i < used; i++) cm_buffer_destroy(&block[i]);
     return status;
 }
@@ -87,10 +87,10 @@ cm_status cm_roofs_measure(const cm_configuration *configuration, double seconds
     cm_status status = cm_session_backend(&configuration->run, &single, no_gpu, &backend);
     if (status == CM_OK) status = cm_session_pool(configuration->run.threads, &pool);
     if (status == CM_OK) status = cm_session_dtype(&configuration->run, backend, &compute);
-    if (status == CM_OK) status = measure_products(backend, pool, CM_F32, seconds, &out->flops[CM_F32]);
+    if (status == CM_OK) status = cm_roofs_products(backend, pool, CM_F32, seconds, &out->flops[CM_F32]);
     if (status == CM_OK && compute != CM_F32)
-        status = measure_products(backend, pool, compute, seconds, &out->flops[compute]);
-    if (status == CM_OK) status = measure_copies(backend, pool, out);
+        status = cm_roofs_products(backend, pool, compute, seconds, &out->flops[compute]);
+    if (status == CM_OK) status = cm_roofs_copies(backend, pool, 0, out);
     cm_pool_destroy(pool);
     cm_backend_close(backend);
     return status;

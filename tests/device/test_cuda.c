@@ -108,6 +108,20 @@ START_TEST(code_runs_on_its_own_major_capability_and_by_ptx_on_newer_ones) {
 }
 END_TEST
 
+START_TEST(a_device_is_able_to_what_its_clocks_say_where_all_cards_of_its_architecture_are_alike) {
+    cm_cuda_properties properties = device->properties;
+    cm_cuda_limits limits = cm_cuda_limits_of(device->driver, &properties, 0);
+    ck_assert_double_eq(limits.flop, 132 * 4096 * 1.98e9);
+    ck_assert_double_eq(limits.bytes, 3.35232e12);
+    properties.major = 8, properties.minor = 6;
+    ck_assert_double_eq(cm_cuda_limits_of(device->driver, &properties, 0).flop, 0.0);
+    fail_on("device_attribute", 1);
+    cm_fake.fail_times = 3;
+    limits = cm_cuda_limits_of(device->driver, &device->properties, 0);
+    ck_assert(limits.flop == 0.0 && limits.bytes == 0.0);
+}
+END_TEST
+
 /* Each call of opening fails once: nothing stays open, and the line names the opening. */
 START_TEST(a_device_that_cannot_be_opened_leaves_nothing_behind) {
     static const char *const names[] = {"device_name",    "context_retain", "context_use",   "memory_info",
@@ -325,6 +339,7 @@ int main(void) {
     tcase_add_test(tc, an_opened_device_knows_its_name_capability_memory_and_context);
     tcase_add_test(tc, no_device_and_a_device_that_is_not_there_are_one_line_each);
     tcase_add_test(tc, a_driver_of_an_older_major_version_is_refused_with_both_versions);
+    tcase_add_test(tc, a_device_is_able_to_what_its_clocks_say_where_all_cards_of_its_architecture_are_alike);
     tcase_add_test(tc, code_runs_on_its_own_major_capability_and_by_ptx_on_newer_ones);
     tcase_add_test(tc, a_device_that_cannot_be_opened_leaves_nothing_behind);
     tcase_add_test(tc, buffers_on_the_device_are_zeroed_written_read_copied_and_counted);

@@ -148,7 +148,14 @@ static int device_id(cm_cu_id *id, cm_cu_device device) {
 static int device_attribute(int *value, int attribute, cm_cu_device device) {
     (void)device;
     ENTER(device_attribute);
-    *value = attribute == CM_CU_MAJOR ? cm_fake.major : attribute == CM_CU_MINOR ? cm_fake.minor : 132;
+    switch (attribute) {
+    case CM_CU_MAJOR: *value = cm_fake.major; break;
+    case CM_CU_MINOR: *value = cm_fake.minor; break;
+    case CM_CU_CLOCK: *value = 1980000; break;
+    case CM_CU_MEMORY_CLOCK: *value = 2619000; break;
+    case CM_CU_MEMORY_BITS: *value = 5120; break;
+    default: *value = 132;
+    }
     return 0;
 }
 static int device_memory(size_t *bytes, cm_cu_device device) {

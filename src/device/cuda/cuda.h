@@ -54,6 +54,14 @@ typedef struct cm_cuda_code {
 cm_status cm_cuda_count(const cm_cuda_driver *driver, int *count) CM_MUST_USE; /* CM_ERR_ABSENT if there is none */
 cm_status cm_cuda_describe(const cm_cuda_driver *driver, int ordinal, cm_cuda_properties *out) CM_MUST_USE;
 
+/* What a GPU is able to at its highest clocks, per second. */
+typedef struct cm_cuda_limits {
+    double flop;  /* of products in bfloat16 with float32 sums; 0: cards of its architecture differ, or are not known */
+    double bytes; /* read and written in its memory; 0: the driver does not say */
+} cm_cuda_limits;
+
+cm_cuda_limits cm_cuda_limits_of(const cm_cuda_driver *driver, const cm_cuda_properties *properties, int ordinal);
+
 /* Can such code run here? Errors: CM_ERR_ABSENT says why not: driver too old, compute capability too low. */
 cm_status cm_cuda_check_driver(const cm_cuda_driver *driver, const cm_cuda_code *code) CM_MUST_USE;
 cm_status cm_cuda_check_device(const cm_cuda_properties *properties, const cm_cuda_code *code) CM_MUST_USE;

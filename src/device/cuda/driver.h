@@ -60,8 +60,11 @@ enum { /* results that are told apart; the runtime's numbers are the same */
        CM_CU_UNKNOWN = 999
 };
 
-enum { /* attributes of a device */
+enum {                   /* attributes of a device */
+       CM_CU_CLOCK = 13, /* kHz, at most */
        CM_CU_MULTIPROCESSORS = 16,
+       CM_CU_MEMORY_CLOCK = 36, /* kHz, at most */
+       CM_CU_MEMORY_BITS = 37,  /* of its bus */
        CM_CU_MAJOR = 75,
        CM_CU_MINOR = 76
 };

@@ -34,6 +34,31 @@ cm_status cm_cuda_describe(const cm_cuda_driver *driver, int ordinal, cm_cuda_pr
     return CM_OK;
 }
 
+/* Operations of a multiprocessor's tensor cores per clock, where no card of the architecture is made for half of them.
+ */
+static const struct {
+    int major, minor, flop;
+} multiprocessors[] = {{8, 0, 2048}, {9, 0, 4096}, {10, 0, 8192}, {10, 3, 8192}};
+
+/* 0: the driver does not say. */
+static double attribute_of(const cm_cuda_driver *driver, cm_cu_attribute attribute, cm_cu_device device) {
+    int value = 0;
+    return driver->device_attribute(&value, attribute, device) == CM_CU_OK ? value : 0.0;
+}
+
+cm_cuda_limits cm_cuda_limits_of(const cm_cuda_driver *driver, const cm_cuda_properties *properties, int ordinal) {
+    cm_cuda_limits limits = {0.0, 0.0};
+    cm_cu_device device;
+    if (driver->device_get(&device, ordinal) != CM_CU_OK) return limits;
+    const double clock = 1e3 * attribute_of(driver, CM_CU_CLOCK, device);
+    const double memory_clock = 1e3 * attribute_of(driver, CM_CU_MEMORY_CLOCK, device);
+    limits.bytes = 2.0 * memory_clock * attribute_of(driver, CM_CU_MEMORY_BITS, device) / 8.0; /* two each clock */
+    for (size_t i = 0; i < sizeof multiprocessors / sizeof *multiprocessors; i++)
+        if (multiprocessors[i].major == properties->major && multiprocessors[i].minor == properties->minor)
+            limits.flop = clock * properties->multiprocessors * multiprocessors[i].flop;
+    return limits;
+}
+
 cm_status cm_cuda_check_driver(const cm_cuda_driver *driver, const cm_cuda_code *code) {
     int version = 0;
     ASK("the driver's version", driver_version(&version));
