@@ -22,8 +22,8 @@ def facts(trained):
     if "env_steps" in trained:
         yield "steps, updates, episodes", ", ".join(f"{trained[key]:,}" for key in ("env_steps", "updates", "episodes"))
         yield "seconds of " + ", ".join(trained["times"]), ", ".join(f"{value:.0f}" for value in trained["times"].values())
-    if "gpu_busy" in trained:
-        yield "the GPU was busy, memory of it that was taken", f"{100 * trained['gpu_busy']:.0f} % of the time, {trained['gpu_memory'] / 1e9:.1f} GB"
+    if "gpu_use" in trained:
+        yield "the GPU ran kernels; its memory was taken", f"{100 * trained['gpu_use']:.0f} % of the time; {100 * trained['gpu_memory']:.0f} % at most"
     if trained["plan"]:
         yield "memory of the GPU that was planned; taken", f"{trained['plan']}; {trained['taken'] or 'not said'}"
     if "weights" in trained:
