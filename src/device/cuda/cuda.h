@@ -8,6 +8,7 @@
  *   result.c           results of the driver as lines
  *   autotune_cache.h   what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
  *                      works; timing.h measures them as graphs
+ *   gpu_use.h          how much a GPU is used, as NVML (nvml.h) knows it
  *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
