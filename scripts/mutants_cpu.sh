@@ -40,12 +40,16 @@ backend/cpu/int8.c|if (g.residual) g.residual += result;|
 backend/cpu/int8.c|words[i] = p->kernels->zero|words[i] = 1
 backend/cpu/int8.c|p->step % p->layout.numbers == 0;|true;
 backend/cpu/int8.c|x += image, g.c += result|g.c += result
+core/von_mises_words.inc|(p1 >> 32) ^ c[1][g] ^ k0|(p0 >> 32) ^ c[1][g] ^ k0
+core/von_mises_words.inc|key.word[1] += CM_PHILOX_KEY_1|key.word[1] += CM_PHILOX_KEY_0
+core/von_mises_words.inc|step >> 32|wide_all(0)
+core/von_mises_words.inc|&word[3 - w][k]|&word[w][k]
 core/von_mises.inc|(1 + twice * twice) + twice)|(1 + twice * twice) - twice)
 core/von_mises.inc|v.high = v.low + twice|v.high = v.low + kappa
 core/von_mises.inc|CM_MATH(sqrt)(v.low / v.high)|(v.low / v.high)
 core/von_mises.inc|(c - s) * (c + s)|(c - s) * (c - s)
 core/von_mises.inc|*sine = 2 * s * c|*sine = s * c
-core/von_mises.inc|v.low + (v.high - v.low) * *cosine|v.low - (v.high - v.low) * *cosine
+core/von_mises.inc|low + (high - low) * cosine|low - (high - low) * cosine
 core/von_mises.inc|<= y * CM_NAME(cm_short_exp)(1 - y)|<= CM_NAME(cm_short_exp)(1 - y)
 core/von_mises.inc|<= y * CM_NAME(cm_short_exp)(1 - y)|<= y
 core/von_mises.inc|is_steep = cosine < across|is_steep = cosine > across

@@ -76,24 +76,16 @@ static CM_HD inline float cm_short_atan_f(float x) {
 
 /* ---- e^x, x <= 1; below -700 (float32: -87) as there ---- */
 
-/* Taylor's series to x^11 on |x| <= log(2)/2; adding 1.5 * 2^52 rounds, and leaves the whole number in the last bits.
- */
+/* Taylor's series to x^11 on |x| <= log(2)/2, in parts that do not wait for each other (Estrin); adding 1.5 * 2^52
+ * rounds, and leaves the whole number in the last bits. */
 static CM_HD inline double cm_short_exp_d(double x) {
     x = x < -700.0 ? -700.0 : x;
     const double shifted = x * 1.44269504088896338700 + 0x1.8p52, n = shifted - 0x1.8p52;
     const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-    double p = 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
+    const double r2 = r * r, r4 = r2 * r2;
+    const double high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0));
+    const double middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
+    const double p = (1.0 + r) + (r2 * (0.5 + r * (1.0 / 6.0)) + r4 * (middle + r4 * high));
     return p * cm_double_of_bits((cm_double_to_bits(shifted) + 1023) << 52);
 }
 

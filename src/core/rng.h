@@ -47,14 +47,21 @@ typedef struct cm_rng {
     int left;           /* words of `buffer` not yet used, taken from the end */
 } cm_rng;
 
-/* One Philox 4x32-10 block: out[4] = philox(counter[4], key). Known-answer vectors: tests/core. */
+/* Of Philox 4x32-10: factors, and what the key grows by in a round. */
+#define CM_PHILOX_0      0xD2511F53u
+#define CM_PHILOX_1      0xCD9E8D57u
+#define CM_PHILOX_KEY_0  0x9E3779B9u
+#define CM_PHILOX_KEY_1  0xBB67AE85u
+#define CM_PHILOX_ROUNDS 10
+
+/* One block: out[4] = philox(counter[4], key). Known-answer vectors: tests/core. */
 static CM_HD inline void cm_philox(const uint32_t counter[4], cm_key key, uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key.word[0], k1 = key.word[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+    for (int round = 0; round < CM_PHILOX_ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)CM_PHILOX_0 * c0, p1 = (uint64_t)CM_PHILOX_1 * c2;
         uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c0 = n0, c1 = (uint32_t)p1, c2 = n2, c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+        k0 += CM_PHILOX_KEY_0, k1 += CM_PHILOX_KEY_1;
     }
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
