@@ -25,8 +25,9 @@ NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) -Xcompiler -fPIC,-Wall,-Wextra \
 # What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
 CUDA_DEFINES = $(STAMP_FLAGS) -DCM_CUDA_ARCHS='"$(CUDA_TARGETS)"' -DCM_CUDA_PTX=$(CUDA_NEWEST)
 CUDA_LIB = $(firstword $(realpath $(dir $(NVCC))../lib64 $(dir $(NVCC))../lib))
-# pip's packages have no libcudnn.so, so it is linked by the name that the module asks for when it is opened.
-CUDNN_LIB = $(patsubst %/libcudnn.so.9,%,$(firstword $(if $(CUDNN_ROOT),$(realpath $(CUDNN_ROOT)/lib/libcudnn.so.9 $(CUDNN_ROOT)/lib64/libcudnn.so.9))))
+# pip's packages have no libcudnn.so, so it is linked by the name that the module asks for when it is opened. conda's file of that name is a
+# link to one of another name.
+CUDNN_LIB = $(if $(CUDNN_ROOT),$(patsubst %/libcudnn.so.9,%,$(firstword $(wildcard $(abspath $(CUDNN_ROOT))/lib*/libcudnn.so.9))))
 CUDA_INCLUDES = $(if $(CUDNN_ROOT),-isystem $(abspath $(CUDNN_ROOT))/include) -isystem $(dir $(NVCC))../include
 CUDA_FOLDERS = $(CUDNN_LIB) $(CUDA_LIB)
 CUDA_LIBS = -lcublasLt -l:libcudnn.so.9
