@@ -27,7 +27,7 @@ def facts(trained):
     if trained["plan"]:
         yield "memory of the GPU that was planned; taken", f"{trained['plan']}; {trained['taken'] or 'not said'}"
     if "weights" in trained:
-        yield "weights", f"{trained['weights'] / 1e6:.2f} MB"
+        yield "weights", f"{trained['weights'] / 1e6:.2f} MB, {trained['weights_are']}"
 
 
 def write(folder, result):

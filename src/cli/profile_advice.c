@@ -7,9 +7,10 @@
 #define LEAVE_SECONDS 0.8  /* of a training without one of the changes */
 #define CHAIN_SECONDS 1.0  /* of each training of the chain */
 #define NEEDED        1.05 /* what leaving a change out has to cost */
+#define LOSS          0.95 /* gain of a change below which it loses; others are as good as none, or better */
 #define WORTH         1.10 /* gain of all below which nothing is advised */
 
-enum { ROUNDS = 2 };
+enum { ROUNDS = 2, CHAINS = 4 /* at most */ };
 
 static void drop(cm_profile *p, int index) {
     p->change_count--;
@@ -40,6 +41,7 @@ static cm_status drop_idle(cm_profile *p) {
  * is shared by all. */
 static cm_status measure_chain(cm_profile *p, double rate[CM_ADVICE + 1]) {
     double one;
+    for (int i = 0; i <= p->change_count; i++) rate[i] = 0.0;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < p->change_count; i++) CM_TRY(cm_profile_set(p, p->change[i].key, p->change[i].before));
         for (int i = 0; i <= p->change_count; i++) {
@@ -47,6 +49,34 @@ static cm_status measure_chain(cm_profile *p, double rate[CM_ADVICE + 1]) {
             CM_TRY(cm_profile_rate_of(p, CHAIN_SECONDS, &one));
             rate[i] += one / ROUNDS;
         }
+    }
+    return CM_OK;
+}
+
+/* Takes out the changes that lose; or puts them last, if `stay`. Whether there were any. */
+static cm_status take_losses(cm_profile *p, const double rate[CM_ADVICE + 1], bool stay, bool *found) {
+    cm_change loss[CM_ADVICE + 1];
+    int losses = 0;
+    for (int i = p->change_count - 1; i >= 0; i--) {
+        if (rate[i + 1] >= LOSS * rate[i]) continue;
+        loss[losses++] = p->change[i];
+        CM_TRY(cm_profile_set(p, p->change[i].key, p->change[i].before));
+        drop(p, i);
+    }
+    *found = losses > 0;
+    while (stay && losses > 0) p->change[p->change_count++] = loss[--losses];
+    return CM_OK;
+}
+
+/* What loses where it stands may gain after the others, as more environments do where several threads step them: it
+ * comes last, and is left out if it loses there, too. */
+static cm_status measure_gains(cm_profile *p, double rate[CM_ADVICE + 1]) {
+    for (int i = 0; i < CHAINS; i++) {
+        bool found;
+        CM_TRY(measure_chain(p, rate));
+        if (i == CHAINS - 1) break;
+        CM_TRY(take_losses(p, rate, i == 0, &found));
+        if (!found) break;
     }
     return CM_OK;
 }
@@ -75,7 +105,7 @@ cm_status cm_profile_advise(cm_profile *p) {
     CM_TRY(drop_idle(p));
     put_threads_last(p);
     if (p->change_count == 0) return CM_OK;
-    CM_TRY(measure_chain(p, rate));
+    CM_TRY(measure_gains(p, rate));
     write_advice(p, rate);
     return CM_OK;
 }
