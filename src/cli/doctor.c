@@ -224,10 +224,9 @@ const cm_command cm_command_doctor = {
     .positional = "",
     .details = "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then "
                "trains for a second in a temporary folder, and says where NVIDIA's libraries are. Of a GPU it measures "
-               "a large "
-               "product, a copy of memory and a launch, and says what share that is of what the device is able to. "
-               "Exit status 0 only if "
-               "all is well; a machine without a GPU is well, too, and its lines say what is missing.",
+               "a large product, a copy of memory and a launch, and says what share that is of what the device is able "
+               "to. Exit status 0 only if all is well; a machine without a GPU is well, too, and its lines say what is "
+               "missing.",
     .flags = flags,
     .examples = "",
     .run = run_doctor,

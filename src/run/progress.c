@@ -26,12 +26,11 @@ enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks after it
 
 struct cm_progress {
     cm_progress_style style;
-    bool is_terminal; /* whatever its kind */
-    double shown_at;  /* clock of the last line of an iteration */
-    double spoke_at;  /* clock of the last line of any kind */
-    cm_metrics
-        shown; /* the last iteration's, with the last known times and GPU; and its share; below 0: there was none */
-    double share;
+    bool is_terminal;        /* whatever its kind */
+    double shown_at;         /* clock of the last line of an iteration */
+    double spoke_at;         /* clock of the last line of any kind */
+    cm_metrics shown;        /* the last iteration's, with times and GPU of the last row that was written */
+    double share;            /* and its share; below 0: there was none */
     bool visible;            /* the live line is on the screen */
     bool has_tail;           /* which says what goes on */
     bool saying;             /* a line of `say` is on its way to the log */
@@ -301,8 +300,9 @@ static void show_tail(cm_progress *p, const char *tail, double now) {
 
 /* Rows that are not written lack what is measured from row to row: there the last one's is shown. */
 static void keep_known(const cm_metrics *last, cm_metrics *row) {
-    if (!isfinite(row->time[CM_TIME_ACTING])) memcpy(row->time, last->time, sizeof row->time);
-    if (!isfinite(row->gpu_use)) row->gpu_use = last->gpu_use;
+    if (isfinite(row->time[CM_TIME_ACTING])) return;
+    memcpy(row->time, last->time, sizeof row->time);
+    row->gpu_use = last->gpu_use;
 }
 
 static void show(cm_progress *p, const cm_metrics *metrics, double share) {

@@ -97,14 +97,18 @@ START_TEST(what_is_measured_from_row_to_row_stays_in_the_line_until_the_next_row
     cm_progress_show(progress, &m, 0.25);
     m = busy();
     cm_progress_show(progress, &m, 0.25);
+    m.time[CM_TIME_ACTING] = m.time[CM_TIME_LEARNING] = m.time[CM_TIME_REANALYSIS] = 1.0; /* a row without the GPU */
+    cm_progress_show(progress, &m, 0.25);
     cm_progress_destroy(progress);
     close(ends[1]);
     ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
     close(ends[0]);
-    const char *first = strtok(text, "\n"), *second = strtok(NULL, "\n"), *third = strtok(NULL, "\n");
+    const char *first = strtok(text, "\n"), *second = strtok(NULL, "\n"), *third = strtok(NULL, "\n"),
+               *fourth = strtok(NULL, "\n");
     ck_assert(!strstr(first, "act ") && !strstr(first, "GPU "));
     ck_assert_ptr_nonnull(strstr(second, "  act 33 %  GPU 50 %  "));
     ck_assert_ptr_nonnull(strstr(third, "  act 33 %  GPU 50 %  "));
+    ck_assert(strstr(fourth, "  act 33 %  ") && !strstr(fourth, "GPU "));
 }
 END_TEST
 

@@ -70,8 +70,7 @@ END_TEST
     "--set num_simulations=2 --set evaluation_interval=0 --set final_evaluation_episodes=0"
 #define TABLE "cumind plot --run run --table --metric "
 
-/* What tests/modules/gpu_nvml.c is to do, and what becomes of the GPU's use in what train says, and in metrics.jsonl.
- */
+/* What tests/modules/gpu_nvml.c is to do, and what becomes of the GPU's use in what train says and in its metrics. */
 static const struct {
     const char *nvml, *said;
     int has_use, has_memory; /* exit status of a plot of these: there is nothing to plot */

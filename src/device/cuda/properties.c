@@ -34,8 +34,7 @@ cm_status cm_cuda_describe(const cm_cuda_driver *driver, int ordinal, cm_cuda_pr
     return CM_OK;
 }
 
-/* Operations of a multiprocessor's tensor cores per clock, where no card of the architecture is made for half of them.
- */
+/* Operations of a multiprocessor's tensor cores per clock, where no card of the architecture has half of them. */
 static const struct {
     int major, minor, flop;
 } multiprocessors[] = {{8, 0, 2048}, {9, 0, 4096}, {10, 0, 8192}, {10, 3, 8192}};
