@@ -17,12 +17,14 @@ static cm_status integer(const cm_arguments *a, const char *flag, int min, int m
 static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     const char *name = cm_argument(a, "--network");
     cm_env env = {.spec = {.rank = 1, .shape = {4}, .actions = 2}};
+    bool consistency = false;
     int hidden;
     b->network_name = name ? name : "plain";
     if (strcmp(b->network_name, "plain") == 0) {
         cm_network_options_apply(&b->configuration.network, CM_PRESET_PLAIN);
     } else if (strcmp(b->network_name, "configured") == 0) {
         CM_TRY(cm_session_env(&b->configuration.env, &env));
+        consistency = b->configuration.trainer.consistency_weight > 0.0;
     } else {
         return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
     }
@@ -33,7 +35,7 @@ static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     b->configuration.network.hidden_dim = hidden;
     b->configuration.network.zero_init_heads = false;
     cm_network_config_from_options(&b->network, &b->configuration.network, env.spec.rank, env.spec.shape, b->actions,
-                                   false);
+                                   consistency);
     return CM_OK;
 }
 

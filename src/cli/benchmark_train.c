@@ -10,7 +10,9 @@
 /* Rows that a network of this shape takes. */
 static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps, cm_benchmark_training *t) {
     size_t B = (size_t)rows, K = (size_t)bench->unroll + 1, A = (size_t)bench->actions;
-    size_t O = (size_t)cm_network_observation_size(t->network), numbers = B * (bootstraps ? O * K : O > K ? O : K);
+    size_t O = (size_t)cm_network_observation_size(t->network);
+    const bool sees_later = bootstraps || bench->network.consistency;
+    size_t numbers = B * (sees_later ? O * K : O > K ? O : K);
     CM_TRY(cm_alloc(&t->numbers, numbers, sizeof(float), "a batch"));
     CM_TRY(cm_alloc(&t->ones, B * K * A, sizeof(float), "a batch"));
     CM_TRY(cm_alloc(&t->actions, B * K, sizeof(int32_t), "a batch"));
@@ -26,6 +28,7 @@ static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps
                                 .reward_mask = t->ones,
                                 .policy_mask = t->ones,
                                 .consistency_mask = t->ones,
+                                .target_observations = t->numbers,
                                 .bootstrap_coefficient = t->ones,
                                 .bootstrap_observations = t->numbers};
     return CM_OK;
@@ -35,7 +38,7 @@ cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, i
                                      cm_benchmark_training *out) {
     *out = (cm_benchmark_training){.options = bench->configuration.trainer};
     out->options.ema_decay = bootstraps ? 0.99 : 0.0, out->options.ema_bootstraps = bootstraps;
-    out->options.target_update_frequency = 0, out->options.consistency_weight = 0.0;
+    out->options.target_update_frequency = 0;
     out->options.mask_illegal = false;
     CM_TRY(cm_network_create(&bench->network, &out->network));
     CM_TRY(make_batch(bench, rows, bootstraps, out));
@@ -112,6 +115,7 @@ static cm_status time_ahead(const cm_benchmark *bench, cm_benchmark_training *t,
 typedef struct timing {
     double in_turn, seconds, flops;
     size_t activations; /* bytes that they take */
+    size_t parameters;
 } timing;
 
 static size_t activations_of(const cm_trainer *trainer) {
@@ -130,7 +134,10 @@ static cm_status time_updates(const cm_benchmark *bench, bool bootstraps, timing
     if (status == CM_OK) status = cm_benchmark_time(bench->seconds, cm_benchmark_training_round, &t, &out->in_turn);
     out->seconds = out->in_turn;
     if (status == CM_OK && !bench->backend->device->is_host) status = time_ahead(bench, &t, &out->seconds);
-    if (status == CM_OK) out->flops = cm_trainer_flops(t.trainer), out->activations = activations_of(t.trainer);
+    if (status == CM_OK) {
+        out->flops = cm_trainer_flops(t.trainer), out->activations = activations_of(t.trainer);
+        out->parameters = cm_network_parameters(t.network)->trained;
+    }
     cm_benchmark_training_close(&t);
     return status;
 }
@@ -145,6 +152,7 @@ cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *res
     if (!bench->backend->device->is_host) cm_benchmark_put(result, "updates_per_second_in_turn", 1.0 / plain.in_turn);
     cm_benchmark_put(result, "updates_per_second_with_bootstraps", 1.0 / whole.seconds);
     cm_benchmark_put(result, "activation_bytes", (double)plain.activations);
+    cm_benchmark_put(result, "parameters", (double)plain.parameters);
     result->flops_per_second = plain.flops / plain.seconds;
     cm_config_word(bench->config, "optimizer", optimizer);
     snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll, optimizer);

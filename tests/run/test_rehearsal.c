@@ -44,6 +44,9 @@ static const struct {
      "11 launches_per_simulation"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
      "us_per_update_in_order"},
+    {"cumind benchmark train --backend cuda --network configured --batch 2 --hidden 8 --seconds 0.01 "
+     "--set consistency_weight=1 --set consistency_hidden=8 --set consistency_output=8 --set consistency_predictor=8",
+     "8300 parameters"},
     {"cumind profile catch --backend cuda --seconds 1 --set num_simulations=2 --set hidden_dim=8 --set batch_size=8 "
      "--set "
      "num_envs=4",
