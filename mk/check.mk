@@ -259,6 +259,22 @@ COMPARE = scripts/peers/compare.py --cumind $(BUILD)/cumind --programs $(BUILD) 
 peers: all $(BUILD)/map_tree $(BASELINES)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
 	@$(BASELINES)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
 
+check-gpu-peers: all $(BASELINES)/ready ## every comparison of `make gpu-peers`, in small on the CPU: both sides run, with as many parameters
+	@$(BASELINES)/bin/python $(COMPARE) --only gpu --small --rounds 1 --seconds 0.1
+
+# Where packages were brought along (scripts/gpu_check) they are taken.
+GPU_BASELINES := .venv-gpu-peers
+$(GPU_BASELINES)/ready: scripts/peers/requirements.txt
+	python3 -m venv $(GPU_BASELINES)
+	$(GPU_BASELINES)/bin/pip install -q -r $< 'jax[cuda13]'
+	@touch $@
+
+#: TOTAL=3600           seconds in which `make gpu-peers` ends
+gpu-peers: REPORT := gpu-peers.md
+gpu-peers: $(if $(wildcard .device/python),,$(GPU_BASELINES)/ready) ## measures PyTorch, mctx and pgx on the GPU that is here, next to cumind, and writes gpu-peers.md
+	@PATH="$(CURDIR)/$(GPU_BASELINES)/bin:$$PATH" BUILD='$(BUILD)' JOBS='$(JOBS)' TOTAL='$(or $(TOTAL),3600)' scripts/gpu_check '$(REPORT)' scripts/gpu_peers
+.PHONY: check-gpu-peers gpu-peers
+
 #: COUNT=30             random searches and training steps that `make reference` draws; SEED=N: others
 COUNT ?= 30
 REFERENCE := $(BUILD)/reference
@@ -313,7 +329,7 @@ mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_v
 	    scripts/mutants_cpu.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-atari check-atari-recipe check-gpu-learn check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
+CHECK_ALL := check-atari check-atari-recipe check-gpu-learn check-gpu-peers check-wheel check-export check-gtp check-tree check-profile check-wheel-aarch64 check-schema check-report check-sweep check-python check-python-memory check-module test-ptx check-onednn3 sanitize tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-memory soak-configurations exact-values reference mutants mutants-kernels mutants-cpu fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 CUDA_ARCHS=all || exit 1; done
 

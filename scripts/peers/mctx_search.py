@@ -111,7 +111,9 @@ def main():
     parser.add_argument("--observation", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
+    jax.config.update("jax_platforms", args.device)
 
     key = jax.random.PRNGKey(0)
     if args.network == "plain":

@@ -1,7 +1,8 @@
 """Moves per second of self-play of Go 9x9 in JAX: pgx's environments, mctx's Gumbel MuZero search, residual networks.
 
 The counterpart of `cumind benchmark act` with go9 and family=resnet (docs/spec/networks.md 3 and 12): representation,
-dynamics and prediction of --blocks residual blocks each, heads of a 1x1 convolution and two dense layers. pgx shows 17 planes.
+dynamics and prediction of --blocks residual blocks each, heads of a 1x1 convolution and two dense layers. An action is one plane
+(action_encoding board). pgx shows 17 planes.
 
 Searches, steps of the environments and their resets are one jitted loop of --moves moves, so the host does nothing in
 between. Convolutions compute in bfloat16. Norms are in inference mode, hence an affine map that is already part of the
@@ -23,7 +24,7 @@ import mctx
 import pgx
 from pgx.experimental.wrappers import auto_reset
 
-BOARD, ATOMS = 9, jnp.array([-1.0, 0.0, 1.0])
+BOARD, ATOMS = 9, (-1.0, 0.0, 1.0)
 
 
 # ---- network ----
@@ -54,11 +55,11 @@ def parameters(key, args, planes, actions):
     keys, c = jax.random.split(key, 8), args.channels
     return {
         "representation": [layer(keys[0], 3, 3, filled(planes), c), tower(keys[1], args.blocks, c)],
-        "dynamics": [layer(keys[2], 3, 3, filled(c + actions), c), tower(keys[3], args.blocks, c)],
-        "reward": head(keys[4], args, ATOMS.size),
+        "dynamics": [layer(keys[2], 3, 3, filled(c + 1), c), tower(keys[3], args.blocks, c)],
+        "reward": head(keys[4], args, len(ATOMS)),
         "trunk": tower(keys[5], args.blocks, c),
         "policy": head(keys[6], args, actions),
-        "value": head(keys[7], args, ATOMS.size),
+        "value": head(keys[7], args, len(ATOMS)),
     }
 
 
@@ -86,7 +87,7 @@ def apply_head(params, x):
 
 
 def expectation(logits):
-    return jax.nn.softmax(logits) @ ATOMS
+    return jax.nn.softmax(logits) @ jnp.array(ATOMS)
 
 
 def scale(state):
@@ -101,12 +102,11 @@ def represent(params, observation):
     return scale(blocks(rest, convolution(stem, fill(observation.astype(jnp.bfloat16)))))
 
 
-def transit(params, state, action, actions):
-    """The next state, and the reward on the way there."""
+def transit(params, state, action):
+    """The next state, and the reward on the way there. The plane of a pass is 0 everywhere."""
     stem, rest = params["dynamics"]
-    planes = jax.nn.one_hot(action, actions, dtype=state.dtype)[:, None, None, :]
-    planes = jnp.broadcast_to(planes, (*state.shape[:-1], actions))
-    raw = blocks(rest, convolution(stem, fill(jnp.concatenate([state, planes], axis=-1)), state))
+    plane = jax.nn.one_hot(action, BOARD * BOARD, dtype=state.dtype).reshape(-1, BOARD, BOARD, 1)
+    raw = blocks(rest, convolution(stem, fill(jnp.concatenate([state, plane], axis=-1)), state))
     return scale(raw), expectation(apply_head(params["reward"], raw))
 
 
@@ -119,13 +119,13 @@ def predict(params, state):
 # ---- models of a search: what a root is made of, and what an action makes of an embedding ----
 
 
-def learnt(env):
+def learnt(_):
     def root(params, states):
         state = represent(params, states.observation)
         return *predict(params, state), state
 
     def recurrent(params, _, action, state):
-        state, reward = transit(params, state, action, env.num_actions)
+        state, reward = transit(params, state, action)
         logits, value = predict(params, state)
         out = mctx.RecurrentFnOutput(reward=reward, discount=jnp.full(action.shape, -1.0), prior_logits=logits, value=value)
         return out, state
@@ -214,7 +214,7 @@ def measure(args):
     rate = args.batch * args.moves / sorted(times)[len(times) // 2]
     versions = {name: importlib.metadata.version(name) for name in ("jax", "mctx", "pgx")}
     return {
-        "moves_per_second": rate, "simulations_per_second": rate * args.simulations, "batch": args.batch,
+        "env_steps_per_second": rate, "simulations_per_second": rate * args.simulations, "batch": args.batch,
         "simulations": args.simulations, "model": args.model, "blocks": args.blocks, "channels": args.channels,
         "parameters": sum(x.size for x in jax.tree.leaves(params)), "moves_per_call": args.moves, "runs": len(times),
         "games": sum(ended), "first_call_seconds": first, "device": jax.devices()[0].device_kind, **versions,
@@ -230,9 +230,12 @@ def main():
     parser.add_argument("--moves", type=int, default=8, help="of every game in one call of the loop")
     parser.add_argument("--channels", type=int, default=96)
     parser.add_argument("--blocks", type=int, default=6)
-    parser.add_argument("--head", type=int, nargs=2, default=[16, 64], metavar=("CHANNELS", "HIDDEN"))
+    parser.add_argument("--head", type=int, nargs=2, default=[8, 64], metavar=("CHANNELS", "HIDDEN"))
     parser.add_argument("--seconds", type=float, default=5.0)
-    print(json.dumps(measure(parser.parse_args())))
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    args = parser.parse_args()
+    jax.config.update("jax_platforms", args.device)
+    print(json.dumps(measure(args)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The counterpart of `cumind benchmark train --network configured` with family=resnet: the same layers (docs/spec/networks.md
 0.6, 3 and 12), so the parameters of `cumind inspect`, whose number is printed. An update is K unrolled steps, the
 cross-entropies of value, reward and policy, if asked for the value prefix by an LSTM and the consistency loss, the backward
-pass, and AdamW.
+pass, and AdamW or SGD.
 
 The baseline is meant to be a strong one:
 - Convolutions and dense layers compute in bfloat16 (autocast), channels last, with the input channels of a convolution
@@ -31,14 +31,16 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from torch_losses import Support, cross_entropy, halve_gradient, two_hot
+from torch_update import MODES, capture, device_name, is_captured, median, time_calls
 
-BOARD = {"head": [8, 64], "support": [-1, 1, 3], "transform": 0, "state_norm": "minmax", "encoding": "onehot", "batch": 1024}
+BOARD = {"head": [8, 64], "support": [-1, 1, 3], "transform": 0, "state_norm": "minmax", "encoding": "onehot",
+         "optimizer": "adamw", "batch": 1024}
 PRESETS = {
     "connect4": {"board": [6, 7], "planes": 4, "channels": 128, "blocks": 6, "actions": 7, **BOARD},
     "go": {"board": [9, 9], "planes": 18, "channels": 128, "blocks": 10, "actions": 82, **BOARD},
-    "atari": {"board": [96, 96], "planes": 12, "channels": 64, "blocks": 1, "actions": 18, "downsample": 1, "lstm": 512,
+    "atari": {"board": [96, 96], "planes": 12, "channels": 64, "blocks": 1, "actions": 6, "downsample": 1, "lstm": 512,
               "head": [16, 32], "support": [-25, 25, 51], "transform": 1, "state_norm": "none", "encoding": "scaled",
-              "consistency": [1024, 1024, 256], "batch": 256},
+              "consistency": [1024, 1024, 256], "optimizer": "sgd", "batch": 256},
 }
 
 
@@ -354,14 +356,19 @@ class Update:
     def __init__(self, args):
         self.args = args
         self.network = Network(args).to(args.device, memory_format=torch.channels_last)
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-3, weight_decay=1e-4, fused=True,
-                                           capturable=args.device == "cuda")
+        self.optimizer = self.optimizer_of(args)
         self.batch = random_batch(args, args.batch, args.device)
         self.loss_of = self.compiled()
-        self.captured = args.device == "cuda" and args.mode != "eager"
+        self.captured = is_captured(args)
+
+    def optimizer_of(self, args):
+        parameters = self.network.parameters()
+        if args.optimizer == "sgd":
+            return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, weight_decay=1e-4, fused=True)
+        return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=1e-4, fused=True, capturable=args.device == "cuda")
 
     def compiled(self):
-        mode = {"eager": None, "compile": "default", "max-autotune": "max-autotune-no-cudagraphs"}[self.args.mode]
+        mode = MODES[self.args.mode]
         if self.args.graph == "whole":
             return torch.compile(self.network, mode=mode, dynamic=False) if mode else self.network
         self.network.split(mode, getattr(torch, self.args.dtype))
@@ -373,56 +380,16 @@ class Update:
             loss = self.loss_of(self.batch)
         loss.backward()
         self.optimizer.step()
-        return loss
+
+    def clear(self):
+        self.optimizer.zero_grad(set_to_none=True)
 
     def run_cleared(self):
-        self.optimizer.zero_grad(set_to_none=True)
-        return self.run()
-
-    def capture(self):
-        """After three updates on a stream of their own, as graphs want it."""
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                self.run_cleared()
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        self.optimizer.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph):
-            self.loss = self.run()
-        return graph.replay
+        self.clear()
+        self.run()
 
     def prepare(self):
-        return self.capture() if self.captured else self.run_cleared
-
-
-def median(times):
-    return sorted(times)[len(times) // 2]
-
-
-def time_on_gpu(call, seconds):
-    events = [torch.cuda.Event(enable_timing=True)]
-    events[0].record()
-    end = time.perf_counter() + seconds
-    while len(events) < 2 or time.perf_counter() < end:
-        call()
-        events.append(torch.cuda.Event(enable_timing=True))
-        events[-1].record()
-        if len(events) % 4 == 0:
-            events[-3].synchronize()  # not further ahead of the GPU
-    torch.cuda.synchronize()
-    return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
-
-
-def time_on_cpu(call, seconds):
-    times = []
-    end = time.perf_counter() + seconds
-    while not times or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - start))
-    return times
+        return capture(self.run, self.clear) if self.captured else self.run_cleared
 
 
 def count_parameters(network):
@@ -439,17 +406,14 @@ def measure(args):
     if args.device == "cuda":
         torch.cuda.synchronize()
     prepared = time.perf_counter() - start
-    for _ in range(args.warmup):
-        call()
-    ms = (time_on_gpu if args.device == "cuda" else time_on_cpu)(call, args.seconds)
+    ms = time_calls(call, args)
     tflop = update_flops(args) / 1e12
     return {
         "ms_per_update": median(ms), "samples_per_second": 1e3 * args.batch / median(ms), "runs": len(ms),
         "parameters": count_parameters(update.network), "tflop_per_update": tflop,
         "tflops_per_second": 1e3 * tflop / median(ms), "compile_seconds": prepared, "batch": args.batch,
         "unroll": args.unroll, "mode": args.mode, "graph": args.graph, "cuda_graph": update.captured, "dtype": args.dtype,
-        "preset": args.preset, "device": torch.cuda.get_device_name() if args.device == "cuda" else "cpu",
-        "torch": torch.__version__,
+        "preset": args.preset, "optimizer": args.optimizer, "device": device_name(args), "torch": torch.__version__,
     }
 
 
@@ -469,9 +433,10 @@ def options():
     parser.add_argument("--encoding", choices=["onehot", "scaled"])
     parser.add_argument("--lstm", type=int, help="units of the value prefix; 0: rewards")
     parser.add_argument("--consistency", type=int, nargs="*", metavar="N", help="hidden, output, predictor; no number: off")
+    parser.add_argument("--optimizer", choices=["adamw", "sgd"], help="sgd: with momentum")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--unroll", type=int, default=5)
-    parser.add_argument("--mode", choices=["eager", "compile", "max-autotune"], default="max-autotune")
+    parser.add_argument("--mode", choices=list(MODES), default="max-autotune")
     parser.add_argument("--graph", choices=["step", "whole"], default="step")
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="bfloat16")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")

@@ -1,17 +1,18 @@
 """Samples per second of a MuZero training step in PyTorch, eager or torch.compile, with the network "plain".
 
 The counterpart of `cumind benchmark train`: unroll K steps, cross-entropies of value, reward and policy, backward pass,
-AdamW (fused). bfloat16 is torch.autocast. Prints one line of JSON.
+AdamW (fused). bfloat16 is torch.autocast. On a GPU the batch lies there, no loss is read back, and a compiled update is
+captured once as a CUDA graph and replayed; times are by events. Prints one line of JSON.
 """
 import argparse
 import json
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from torch_losses import Support, cross_entropy, halve_gradient, two_hot
+from torch_update import MODES, capture, device_name, is_captured, median, time_calls
 
 HEAD, SUPPORT = 64, Support(-10.0, 10.0, 21, True)
 
@@ -58,9 +59,39 @@ def random_batch(args):
     }
 
 
+def measure(args):
+    captured = is_captured(args)
+    network = Network(args.observation, args.hidden, args.actions).to(args.device)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4, fused=True, capturable=captured)
+    mode = MODES[args.mode]
+    forward = torch.compile(network, mode=mode, dynamic=False) if mode else network
+    batch = {name: rows.to(args.device) for name, rows in random_batch(args).items()}
+
+    def clear():
+        optimizer.zero_grad(set_to_none=True)
+
+    def update():
+        half = args.dtype == "bfloat16"
+        with torch.autocast(args.device, torch.bfloat16, enabled=half, cache_enabled=not captured):
+            loss = forward(batch, args.unroll)
+        loss.backward()
+        optimizer.step()
+
+    def update_cleared():
+        clear()
+        update()
+
+    ms = time_calls(capture(update, clear) if captured else update_cleared, args)
+    return {
+        "samples_per_second": 1e3 * args.batch / median(ms), "us_per_update": 1e3 * median(ms), "runs": len(ms),
+        "parameters": sum(p.numel() for p in network.parameters()), "torch": torch.__version__, "mode": args.mode,
+        "cuda_graph": captured, "dtype": args.dtype, "device": device_name(args),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mode", choices=["eager", "compile"], default="eager")
+    parser.add_argument("--mode", choices=list(MODES), default="eager")
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--unroll", type=int, default=5)
@@ -68,36 +99,14 @@ def main():
     parser.add_argument("--observation", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--warmup", type=int, default=10, help="updates before those that are timed")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    network = Network(args.observation, args.hidden, args.actions).to(args.device)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4, fused=True)
-    forward = torch.compile(network) if args.mode == "compile" else network
-    batch = {name: rows.to(args.device) for name, rows in random_batch(args).items()}
-
-    def step():
-        with torch.autocast(args.device, dtype=torch.bfloat16, enabled=args.dtype == "bfloat16"):
-            loss = forward(batch, args.unroll)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    for _ in range(10):
-        step()
-    times = []
-    end = time.perf_counter() + args.seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    rate = args.batch / sorted(times)[len(times) // 2]
-    print(json.dumps({"samples_per_second": rate, "runs": len(times), "torch": torch.__version__, "mode": args.mode,
-                      "dtype": args.dtype}))
+    print(json.dumps(measure(args)))
 
 
 if __name__ == "__main__":
