@@ -48,8 +48,8 @@ static const struct {
      "--set consistency_weight=1 --set consistency_hidden=8 --set consistency_output=8 --set consistency_predictor=8",
      "8300 parameters"},
     {"cumind profile catch --backend cuda --seconds 1 --set num_simulations=2 --set hidden_dim=8 --set batch_size=8 "
-     "--set "
-     "num_envs=4",
+     "--set num_envs=4 --set consistency_weight=1 --set consistency_hidden=8 --set consistency_output=8 "
+     "--set consistency_predictor=8",
      "us_per_update_eager"},
     {"benchmark_gpu --backend cuda --batch 8", "float16: a large matrix product runs at"},
     {"benchmark_gpu --backend cuda --batch 2 --set env_name=connect4 --set family=resnet --set num_blocks=1 "
