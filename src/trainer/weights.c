@@ -123,7 +123,6 @@ void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates) { trainer->upd
 double cm_trainer_flops(const cm_trainer *trainer) {
     const cm_unroll *full = &trainer->unroll[0], *tail = &trainer->unroll[1];
     const int chunks = trainer->config.batch / full->rows;
-    double flops = chunks * cm_tape_flops(full->tape);
-    if (tail->tape) flops += cm_tape_flops(tail->tape);
-    return 3.0 * flops;
+    const double rest = tail->tape ? cm_tape_costs(tail->tape).flop : 0.0;
+    return chunks * cm_tape_costs(full->tape).flop + rest;
 }

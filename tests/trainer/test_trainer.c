@@ -682,11 +682,42 @@ START_TEST(a_scale_that_is_no_power_of_two_is_refused) {
 }
 END_TEST
 
+/* Of one pass over B rows: floating-point operations of the layers whose names begin so. */
+static double forward_flops(const fixture *f, const char *part) {
+    const cm_param_table *table = cm_network_parameters(f->base.network);
+    double flops = 0.0;
+    for (int i = 0; i < table->count; i++)
+        if (table->param[i].ndim == 2 && strncmp(table->param[i].name, part, strlen(part)) == 0)
+            flops += 2.0 * B * (double)table->param[i].count;
+    return flops;
+}
+
+/* A step of consistency adds the target branch, which has no gradient, and the online one, which has two products for
+ * each layer backward. */
+START_TEST(arithmetic_of_an_update_counts_no_gradient_where_there_is_none) {
+    cm_network_config with = small(), without = small();
+    cm_trainer_options o = standard();
+    fixture f, plain;
+    with.consistency = true, with.projection_hidden = with.projection_output = 8, with.predictor_hidden = 4;
+    open_fixture(&plain, &without, &o, 1, B);
+    o.consistency_weight = 1.0;
+    open_fixture(&f, &with, &o, 1, B);
+    const double online =
+        3.0 * (forward_flops(&f, "consistency.predictor") + forward_flops(&f, "consistency.projection"));
+    const double target = forward_flops(&f, "representation") + forward_flops(&f, "consistency.projection");
+    ck_assert_double_gt(target, 0.0);
+    ck_assert_double_eq(cm_trainer_flops(f.base.trainer) - cm_trainer_flops(plain.base.trainer), K * (online + target));
+    close_fixture(&plain);
+    close_fixture(&f);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("trainer");
     TCase *tc = tcase_create("updates");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, workers_never_change_a_bit_with_any_optimizer, 0, CM_OPTIMIZER_COUNT);
+    tcase_add_test(tc, arithmetic_of_an_update_counts_no_gradient_where_there_is_none);
     tcase_add_test(tc, chunks_change_an_update_by_rounding_only);
     tcase_add_test(tc, running_statistics_take_every_accumulated_batch_when_the_step_is_made);
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
