@@ -8,31 +8,23 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/symbols.h"
 
 /* ---- the library ---- */
 
 enum { PATH_BYTES = 1024 };
 static const char library_name[] = "libnccl.so.2";
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+static const cm_symbol functions[] = {
 #define CM_NCCL_ROW(result, name, symbol, parameters) {#symbol, offsetof(cm_nccl, name)},
     CM_NCCL_FUNCTIONS(CM_NCCL_ROW)
 #undef CM_NCCL_ROW
 };
 
 static cm_status find_functions(cm_nccl *nccl, void *handle, const char *library) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(handle, functions[i].symbol);
-        if (!found) {
-            return cm_fail(CM_ERR_ABSENT, "NCCL is too old: %s has no %s; install NCCL 2.13 or newer", library,
-                           functions[i].symbol);
-        }
-        memcpy((char *)nccl + functions[i].offset, &found, sizeof found);
-    }
-    return CM_OK;
+    const char *missing = cm_symbols_fill(handle, functions, sizeof functions / sizeof *functions, nccl);
+    if (!missing) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT, "NCCL is too old: %s has no %s; install NCCL 2.13 or newer", library, missing);
 }
 
 cm_status cm_nccl_load(cm_nccl *nccl, const char *library) {

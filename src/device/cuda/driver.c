@@ -8,29 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/symbols.h"
 #include "device/cuda/internal.h"
 
 static const char standard_library[] = "libcuda.so.1";
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+static const cm_symbol functions[] = {
 #define CM_CUDA_ROW(name, symbol, parameters) {#symbol, offsetof(cm_cuda_driver, name)},
     CM_CUDA_DRIVER_FUNCTIONS(CM_CUDA_ROW)
 #undef CM_CUDA_ROW
 };
 
 static cm_status find_functions(cm_cuda_driver *driver, const char *library) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(driver->handle, functions[i].symbol);
-        if (!found) {
-            return cm_fail(CM_ERR_ABSENT, "the CUDA driver is too old: %s has no %s; install driver 525 or newer",
-                           library, functions[i].symbol);
-        }
-        memcpy((char *)driver + functions[i].offset, &found, sizeof found);
-    }
-    return CM_OK;
+    const char *missing = cm_symbols_fill(driver->handle, functions, sizeof functions / sizeof *functions, driver);
+    if (!missing) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT, "the CUDA driver is too old: %s has no %s; install driver 525 or newer", library,
+                   missing);
 }
 
 static cm_status start(const cm_cuda_driver *driver) {

@@ -2,26 +2,19 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+#include "core/symbols.h"
+
+static const cm_symbol functions[] = {
 #define CM_NVML_ROW(result, name, symbol, parameters) {#symbol, offsetof(cm_nvml, name)},
     CM_NVML_FUNCTIONS(CM_NVML_ROW)
 #undef CM_NVML_ROW
 };
 
 static cm_status find_functions(cm_nvml *nvml, const char *library) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(nvml->handle, functions[i].symbol);
-        if (!found)
-            return cm_fail(CM_ERR_ABSENT, "NVML is too old: %s has no %s; install driver 525 or newer", library,
-                           functions[i].symbol);
-        memcpy((char *)nvml + functions[i].offset, &found, sizeof found);
-    }
-    return CM_OK;
+    const char *missing = cm_symbols_fill(nvml->handle, functions, sizeof functions / sizeof *functions, nvml);
+    if (!missing) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT, "NVML is too old: %s has no %s; install driver 525 or newer", library, missing);
 }
 
 static cm_status start(const cm_nvml *nvml) {
