@@ -119,7 +119,7 @@ PTX_ARCHS ?= 90a 75 $(PTX_NEWEST)
 # The largest are in none of the tests for 7.5.
 PTX_SRC_OF = $(notdir $(if $(filter 75,$1),$(filter-out %/tower.cu %/simulations.cu,$(KERNEL_SRC)),$(KERNEL_SRC)))
 PTX_FILES = $(foreach a,$(PTX_ARCHS),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(call PTX_SRC_OF,$a)))
-PTX_TESTS_90A = backend/cuda/ops/test_cuda_ops mcts/test_device_search run/test_far backend/cuda/fused/test_cuda_row_kernel backend/cuda/ops/test_cuda_copies \
+PTX_TESTS_90A = backend/cuda/ops/test_cuda_ops mcts/test_device_search run/test_far backend/cuda/fused/test_cuda_row_kernel backend/cuda/ops/test_cuda_copies backend/cuda/ops/test_cuda_sums \
     backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_towers backend/cuda/ops/test_cuda_half backend/test_nonfinite agent/test_device_planner \
     agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/cuda/ops/test_cuda_half backend/test_nonfinite

@@ -34,6 +34,10 @@ extern cuda_cpu_autotuning cuda_cpu_chosen;
 /* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;
 
+/* In place of running kernels and products it is told of each: for tests that count those of sizes that take long here.
+ * NULL, as at first: they run. */
+extern void (*cuda_cpu_told)(const char *kernel);
+
 /* Whether the libraries that these loops stand for have no product with bias or relu after it. */
 extern bool cuda_cpu_bare;
 

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/fused/towers.h"
 #include "backend/cuda/ops/ops.h"
+#include "backend/cuda/ops/sums.h"
 #include "core/arena.h"
 
 /* Calls first .. first + count - 1, of which those without a branch are one launch. */
@@ -95,29 +96,64 @@ int cm_fused_segments_count(const cm_fused_segments *all) { return all ? all->co
 
 bool cm_fused_segments_is_whole(const cm_fused_segments *all) { return all && all->is_whole; }
 
+/* A run of a list. */
+typedef struct run {
+    cm_stream *stream;
+    const cm_call_list *pass;
+    const cm_segment_runner *runner;
+    bool joins;          /* sums of calls with branches are made together */
+    cm_sums sums;        /* that are not made yet */
+    const cm_call *last; /* that they are of */
+} run;
+
+static cm_status run_sums(run *r) {
+    cm_stream *branch = r->stream;
+    if (r->sums.count == 0) return CM_OK;
+    CM_TRY(r->runner->enter(r->stream, r->last, r->runner->context, &branch));
+    return cm_sums_run(branch, &r->sums);
+}
+
+static cm_status run_call(run *r, const cm_call *call) {
+    cm_call rest;
+    if (!r->joins || !cm_sums_are_of(call)) return r->runner->run(r->stream, call, r->runner->context);
+    if (r->sums.count + CM_SUMS_OF_CALL > CM_SUMS) CM_TRY(run_sums(r));
+    rest = *call;
+    r->last = call;
+    return cm_sums_take(&r->sums, &rest) ? r->runner->run(r->stream, &rest, r->runner->context) : CM_OK;
+}
+
 /* The launch, and after it the calls that have branches. */
-static cm_status run_segment(const segment *s, bool is_whole, cm_stream *stream, const cm_call_list *pass,
-                             cm_segment_run run, void *context) {
-    const cm_call_list part = is_whole ? *pass : part_of(pass, s->first, s->count);
-    CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_kernel_run(stream, &part, s->rows));
+static cm_status run_segment(run *r, const segment *s, bool is_whole) {
+    const cm_call_list part = is_whole ? *r->pass : part_of(r->pass, s->first, s->count);
+    CM_TRY(s->tower ? cm_tower_run(r->stream, r->pass, s->tower) : cm_row_kernel_run(r->stream, &part, s->rows));
     for (int i = 0; i < part.count; i++)
-        if (part.calls[i].branch != 0) CM_TRY(run(stream, &part.calls[i], context));
+        if (part.calls[i].branch != 0) CM_TRY(run_call(r, &part.calls[i]));
     return CM_OK;
 }
 
+/* Sums wait for those of calls that come soon after; where none does they are made while others run. */
+static bool are_more_soon(const cm_call_list *pass, int first) {
+    enum { SOON = 6 };
+    for (int i = first; i < first + SOON && i < pass->count; i++)
+        if (cm_sums_are_of(&pass->calls[i])) return true;
+    return false;
+}
+
 cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass,
-                                cm_segment_run run, void *context) {
+                                const cm_segment_runner *runner) {
+    run r = {.stream = stream, .pass = pass, .runner = runner, .joins = all};
     int next = 0;
     for (int i = 0; i < pass->count;) {
         const segment *s = all && next < all->count ? &all->segment[next] : NULL;
         if (s && s->first == i) {
-            CM_TRY(run_segment(s, all->is_whole, stream, pass, run, context));
+            CM_TRY(run_segment(&r, s, all->is_whole));
             i += s->count;
             next++;
         } else {
-            CM_TRY(run(stream, &pass->calls[i], context));
+            CM_TRY(run_call(&r, &pass->calls[i]));
             i++;
         }
+        if (!are_more_soon(pass, i)) CM_TRY(run_sums(&r));
     }
     return CM_OK;
 }

@@ -21,12 +21,20 @@ void cm_fused_segments_free(cm_fused_segments *all);           /* NULL is allowe
 int cm_fused_segments_count(const cm_fused_segments *all);     /* launches for more than one call; of NULL 0 */
 bool cm_fused_segments_is_whole(const cm_fused_segments *all); /* one launch stands for all calls; NULL: false */
 
-/* Runs the calls in their order, each segment as its launch and each other call by `run`. A call that has a branch
+/* How calls of a list run by themselves. */
+typedef struct cm_segment_runner {
+    cm_status (*run)(cm_stream *stream, const cm_call *call, void *context);
+    /* *out is the stream of the call's branch, ordered after all that `stream` was given. */
+    cm_status (*enter)(cm_stream *stream, const cm_call *call, void *context, cm_stream **out);
+    void *context;
+} cm_segment_runner;
+
+/* Runs the calls in their order, each segment as its launch and each other call by `runner`. A call that has a branch
  * (cm_call.branch) comes after the segment that it lies in: nothing in there that has none touches what it writes or
- * writes what it reads. `all` may be NULL: then every call is run by itself. */
-typedef cm_status (*cm_segment_run)(cm_stream *stream, const cm_call *call, void *context);
+ * writes what it reads. Sums over rows of calls with branches are taken out of them and made together (ops/sums.h), on
+ * the last one's branch. `all` may be NULL: then every call is run by itself. */
 cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass,
-                                cm_segment_run run, void *context) CM_MUST_USE;
+                                const cm_segment_runner *runner) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

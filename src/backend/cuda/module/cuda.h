@@ -5,12 +5,11 @@
  *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer points prefix sampled
  *                   shape softmax support;
  *                   ops.h is what they ask of a stream, ops.c their table
- *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds
- *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
- *   fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what such a kernel is given),
- *                   row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel),
- *                   row_shared.h (weights in shared memory),
- *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
+ *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), sums.h (those of several
+ *                   calls), plan.h (what prepare finds again), weights.h (copies of 16 bits), product.h and
+ * convolution.h (products and convolutions) fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what
+ * such a kernel is given), row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel), row_shared.h (weights
+ * in shared memory), row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
  *                   row_autotune.h (whether it is worth it), row_kernel.c (launching); convolutions of a tower,
  * activations of some boards in shared memory: tower_args.h (what the kernel is given), tower.h (the kernel),
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h

@@ -57,18 +57,23 @@ typedef struct list_work {
     unsigned branches; /* that were given something, by their bits */
 } list_work;
 
-static cm_status launch_call(cm_stream *stream, const cm_call *call, void *context) {
+static cm_status enter_branch(cm_stream *stream, const cm_call *call, void *context, cm_stream **out) {
     list_work *w = context;
-    cm_stream *branch = NULL;
     w->branches |= 1u << call->branch;
-    CM_TRY(cm_cuda_side_stream_enter(stream, call, &branch));
+    return cm_cuda_side_stream_enter(stream, call, out);
+}
+
+static cm_status launch_call(cm_stream *stream, const cm_call *call, void *context) {
+    cm_stream *branch = NULL;
+    CM_TRY(enter_branch(stream, call, context, &branch));
     return cm_cuda_ops[call->op].run(branch, call);
 }
 
 static cm_status launch_list(void *context) {
     list_work *w = context;
+    const cm_segment_runner runner = {launch_call, enter_branch, w};
     w->branches = 0;
-    CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, launch_call, w));
+    CM_TRY(cm_fused_segments_run(w->segments, w->stream, w->calls, &runner));
     return cm_cuda_side_stream_join(w->stream, w->branches);
 }
 

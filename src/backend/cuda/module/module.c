@@ -14,6 +14,13 @@ void *cm_ops_workspace(const cm_stream *stream) {
     return (char *)cm_cuda_stream_of(stream)->own.workspace + CM_LIBRARY_BYTES;
 }
 
+/* Products of the stream leave nothing in theirs. */
+_Static_assert((int)CM_OPS_BORROWED <= (int)CM_LIBRARY_BYTES, "what is borrowed is the libraries'");
+void *cm_ops_borrow(cm_stream *stream, size_t bytes) {
+    (void)bytes;
+    return cm_library_workspace(stream);
+}
+
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
     return cm_cuda_stream_reserve(&cm_cuda_stream_of(stream)->own, CM_LIBRARY_BYTES + bytes);
 }

@@ -22,7 +22,7 @@ static inline cm_chunks cm_chunks_of(int64_t rows, int columns, int parts) {
     c.chunks = (int)((rows + c.chunk_rows - 1) / c.chunk_rows);
     return c;
 }
-static inline int64_t cm_chunks_items(const cm_chunks *c) { return (int64_t)c->chunks * c->columns; }
+static CM_HD inline int64_t cm_chunks_items(const cm_chunks *c) { return (int64_t)c->chunks * c->columns; }
 static inline size_t cm_chunks_bytes(const cm_chunks *c) {
     return (size_t)cm_chunks_items(c) * (size_t)c->parts * sizeof(float);
 }
@@ -99,6 +99,8 @@ typedef struct cm_column_sums {
     bool add;
 } cm_column_sums;
 
+/* Of parts whose place is not known yet. */
+cm_columns_args cm_column_sums_args(const cm_column_sums *sums);
 /* Bytes of workspace that they take. */
 size_t cm_column_sums_bytes(int64_t rows, int columns);
 cm_status cm_column_sums_run(cm_stream *stream, const cm_call *call, const cm_column_sums *sums,

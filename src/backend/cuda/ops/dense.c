@@ -196,11 +196,21 @@ static cm_chunks action_chunks(const cm_call *call) {
     return cm_chunks_of(dy->dim[0], columns * dy->dim[1], 1);
 }
 
-static size_t action_bytes(const cm_call *call) {
+bool cm_dense_action_sum(const cm_call *call, cm_dense_args *out) {
+    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *action = CM_ARG(call, dense_backward, action);
-    if (!dweight->data || !action->data) return 0;
-    const cm_chunks chunks = action_chunks(call);
-    return cm_chunks_bytes(&chunks);
+    if (!dweight->data || !action->data) return false;
+    *out = (cm_dense_args){.x = cm_rows_of(dy),
+                           .n = dy->dim[1],
+                           .chunks = action_chunks(call),
+                           .add = CM_ADDS(call, dense_backward, dweight)};
+    set_encoding(out, call, dweight, action, x->dim[1]);
+    return true;
+}
+
+static size_t action_bytes(const cm_call *call) {
+    cm_dense_args args;
+    return cm_dense_action_sum(call, &args) ? cm_chunks_bytes(&args.chunks) : 0;
 }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -266,23 +276,27 @@ cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) {
 
 /* The columns of dweight that belong to the action's encoding. */
 static cm_status run_action(cm_stream *stream, const cm_call *call, void *workspace) {
-    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
-    const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *action = CM_ARG(call, dense_backward, action);
-    if (!action->data) return CM_OK;
-    cm_dense_args args = {.x = cm_rows_of(dy),
-                          .n = dy->dim[1],
-                          .chunks = action_chunks(call),
-                          .add = CM_ADDS(call, dense_backward, dweight)};
-    set_encoding(&args, call, dweight, action, x->dim[1]);
+    cm_dense_args args;
+    if (!cm_dense_action_sum(call, &args)) return CM_OK;
     args.chunks.partial = workspace;
     CM_LAUNCH(stream, call, cm_dense_action_partial, &args, cm_chunks_items(&args.chunks), 1);
     CM_LAUNCH(stream, call, cm_dense_action_finish, &args, args.chunks.columns, CM_WARP);
     return CM_OK;
 }
 
-static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspace) {
+static cm_column_sums bias_sums(const cm_call *call) {
     const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *dbias = CM_ARG(call, dense_backward, dbias);
-    cm_column_sums sums = {cm_rows_of(dy), dy->dim[0], dy->dim[1], dbias->data, CM_ADDS(call, dense_backward, dbias)};
+    return (cm_column_sums){cm_rows_of(dy), dy->dim[0], dy->dim[1], dbias->data, CM_ADDS(call, dense_backward, dbias)};
+}
+
+bool cm_dense_bias_sum(const cm_call *call, cm_columns_args *out) {
+    const cm_column_sums sums = bias_sums(call);
+    *out = cm_column_sums_args(&sums);
+    return sums.out;
+}
+
+static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspace) {
+    const cm_column_sums sums = bias_sums(call);
     return cm_column_sums_run(stream, call, &sums, workspace);
 }
 

@@ -136,6 +136,11 @@ CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, cons
 /* `rows` rows of args->columns in 16 bits, by whichever of the two kernels can. */
 cm_status cm_half_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
 
+/* What dense_backward sums over its rows, without a place for the parts: its bias's gradient, and that of the columns
+ * of an action's encoding. False: the call makes none. */
+bool cm_dense_bias_sum(const cm_call *call, cm_columns_args *out);
+bool cm_dense_action_sum(const cm_call *call, cm_dense_args *out);
+
 /* What frees a plan of products. */
 struct cm_cuda_plan;
 void cm_cuda_free_products(struct cm_cuda_plan *plan);

@@ -99,6 +99,11 @@ CM_KERNEL void cm_layer_norm_partial(const cm_layer_norm_args *k, int64_t item, 
     chunk.partial[k->chunks.columns] = of_shift;
 }
 
+/* ---- hosts ---- */
+
+/* What layer_norm_backward sums over its rows, without a place for the parts; false: the call makes no such sums. */
+bool cm_layer_norm_sums(const cm_call *call, cm_layer_norm_args *partial, cm_columns_args *finish);
+
 #define CM_LAYER_NORM_KERNELS(X)                                                                                       \
     X(cm_layer_norm_runs, cm_layer_norm_args)                                                                          \
     X(cm_layer_norm_slopes, cm_layer_norm_args)                                                                        \

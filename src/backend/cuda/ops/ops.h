@@ -23,6 +23,10 @@ void *cm_ops_queue(const cm_stream *stream);     /* its cudaStream_t */
 void *cm_ops_workspace(const cm_stream *stream); /* at least what was reserved; the calls of a stream share it */
 /* At least `bytes` of workspace; while a call is prepared only. */
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) CM_MUST_USE;
+/* `bytes` of memory, at most CM_OPS_BORROWED, for launches that follow each other on the stream: what calls keep in
+ * their workspace is not there, and none finds it again. */
+enum { CM_OPS_BORROWED = 16 << 20 };
+void *cm_ops_borrow(cm_stream *stream, size_t bytes);
 /* CM_OK for 0, else CM_ERR_DEVICE with `what` and the meaning of a cudaError_t. */
 cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) CM_MUST_USE;
 /* What the operations own: where the plans of the stream are (plan.h; NULL at first), the weights of its backend
