@@ -5,7 +5,7 @@ _Static_assert(sizeof(cm_sums) <= CM_LAUNCH_BYTES, "the arguments of a kernel ar
 static void take(cm_tensor *t) { t->data = NULL; }
 
 /* The sums of a call, at most CM_SUMS_OF_CALL. */
-static int sums_of(const cm_call *call, cm_sum out[CM_SUMS_OF_CALL]) {
+static int sums_of(const cm_call *call, cm_sums_part out[CM_SUMS_OF_CALL]) {
     int count = 0;
     if (call->op == CM_OP_layer_norm_backward) {
         out[0].kind = CM_SUM_NORM;
@@ -21,7 +21,7 @@ static int sums_of(const cm_call *call, cm_sum out[CM_SUMS_OF_CALL]) {
 }
 
 bool cm_sums_are_of(const cm_call *call) {
-    cm_sum sum[CM_SUMS_OF_CALL];
+    cm_sums_part sum[CM_SUMS_OF_CALL];
     if (call->branch == 0) return false;
     const int count = sums_of(call, sum);
     for (int i = 0; i < count; i++)
@@ -42,7 +42,7 @@ bool cm_sums_take(cm_sums *sums, cm_call *call) {
 }
 
 /* Where the parts of a sum lie. */
-static void place(cm_sum *sum, float *parts) {
+static void place(cm_sums_part *sum, float *parts) {
     sum->columns.chunks.partial = parts;
     if (sum->kind == CM_SUM_NORM) sum->of.norm.chunks.partial = parts;
     if (sum->kind == CM_SUM_ACTION) sum->of.action.chunks.partial = parts;

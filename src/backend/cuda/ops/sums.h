@@ -18,23 +18,23 @@ typedef enum cm_sum_kind {
     CM_SUM_ACTION /* of a layer's columns for an action's encoding */
 } cm_sum_kind;
 
-typedef struct cm_sum {
+typedef struct cm_sums_part {
     cm_sum_kind kind;
     cm_columns_args columns; /* of an action its chunks alone */
     union {
         cm_layer_norm_args norm;
         cm_dense_args action;
     } of;
-} cm_sum;
+} cm_sums_part;
 
 typedef struct cm_sums {
     int count;
-    cm_sum sum[CM_SUMS];
+    cm_sums_part sum[CM_SUMS];
 } cm_sums;
 
 /* Item: a column of a chunk, one sum after the other; 1 lane. */
 CM_KERNEL void cm_sums_partial(const cm_sums *k, int64_t item, const cm_lanes *lanes) {
-    const cm_sum *sum = k->sum;
+    const cm_sums_part *sum = k->sum;
     for (; item >= cm_chunks_items(&sum->columns.chunks); sum++) item -= cm_chunks_items(&sum->columns.chunks);
     switch (sum->kind) {
     case CM_SUM_ROWS: cm_columns_partial(&sum->columns, item, lanes); break;
@@ -45,7 +45,7 @@ CM_KERNEL void cm_sums_partial(const cm_sums *k, int64_t item, const cm_lanes *l
 
 /* Item: a column, as above; CM_WARP lanes. */
 CM_KERNEL void cm_sums_finish(const cm_sums *k, int64_t item, const cm_lanes *lanes) {
-    const cm_sum *sum = k->sum;
+    const cm_sums_part *sum = k->sum;
     for (; item >= sum->columns.chunks.columns; sum++) item -= sum->columns.chunks.columns;
     if (sum->kind == CM_SUM_ACTION) {
         cm_dense_action_finish(&sum->of.action, item, lanes);
