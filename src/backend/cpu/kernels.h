@@ -33,15 +33,15 @@ typedef struct cm_gemm {
     bool relu, accumulate;
 } cm_gemm;
 
-/* Transforms of tiles for winograd.h, for all channels of a tile; element k of a transformed tile (line k/4, column
- * k%4) stands `stride` floats after element k-1. */
+/* Transforms of tiles for winograd.h, for all channels of a tile; element k of a transformed tile (line k/6, column
+ * k%6) stands `stride` floats after element k-1. */
 typedef struct cm_winograd_kernels {
-    void (*input)(float *v, size_t stride, const float *const d[16], int channels); /* v = B^T d B */
+    void (*input)(float *v, size_t stride, const float *const d[36], int channels); /* v = B^T d B */
     /* y = or += act(A^T m A + bias); bias NULL: none. */
-    void (*output)(float *const y[4], const float *m, size_t stride, int channels, const float *bias, bool relu,
+    void (*output)(float *const y[16], const float *m, size_t stride, int channels, const float *bias, bool relu,
                    bool accumulate);
-    void (*output_gradient)(float *m, size_t stride, const float *const dy[4], int channels); /* m = A dy A^T */
-    void (*filter)(float *u, size_t stride, const float *const g[9], int channels);           /* u = G g G^T */
+    void (*output_gradient)(float *m, size_t stride, const float *const dy[16], int channels); /* m = A dy A^T */
+    void (*filter)(float *u, size_t stride, const float *const g[9], int channels);            /* u = G g G^T */
     /* dg = or += G^T du G */
     void (*filter_gradient)(float *const dg[9], const float *du, size_t stride, int channels, bool accumulate);
 } cm_winograd_kernels;

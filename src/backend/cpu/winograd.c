@@ -6,19 +6,24 @@
 #include <string.h>
 
 enum {
-    PLACES = 16, /* of a transformed tile */
+    SIDE = 4,                       /* of a tile of the output */
+    RESULTS = SIDE * SIDE,          /* its places */
+    ACROSS = SIDE + 2,              /* side of a transformed tile */
+    PLACES = ACROSS * ACROSS,       /* of a transformed tile */
+    LINE = 64 / (int)sizeof(float), /* of the cache */
     LEAST_CHANNELS = 16,
-    CHUNK_BYTES = 256 << 10, /* of both transforms of a chunk */
+    CHUNK_BYTES = 512 << 10, /* of both transforms of a chunk */
     LEAST_CHUNK = 32
 };
 
-static int half_up(int n) { return (n + 1) / 2; }
+/* Along one side of an image. */
+static int tiles_along(int n) { return (n + SIDE - 1) / SIDE; }
 static int greater(int a, int b) { return a > b ? a : b; }
 
 bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride) {
     bool is_small = weight->dim[0] < LEAST_CHANNELS || weight->dim[3] < LEAST_CHANNELS;
     if (weight->dim[1] != 3 || stride > 1 || is_small) return false;
-    int products = PLACES * half_up(x->dim[1]) * half_up(x->dim[2]), direct = 9 * x->dim[1] * x->dim[2];
+    int products = PLACES * tiles_along(x->dim[1]) * tiles_along(x->dim[2]), direct = 9 * x->dim[1] * x->dim[2];
     return 3 * products <= 2 * direct;
 }
 
@@ -31,11 +36,19 @@ typedef struct winograd {
 
 /* Where a tile reads and writes: numbers of places in the image, line by line; -1: outside of it. */
 typedef struct tile {
-    int32_t input[16], output[4];
+    int32_t input[PLACES], output[RESULTS];
 } tile;
 
-static size_t tiles_per_image(const winograd *w) { return (size_t)half_up(w->height) * (size_t)half_up(w->width); }
+static size_t tiles_per_image(const winograd *w) {
+    return (size_t)tiles_along(w->height) * (size_t)tiles_along(w->width);
+}
 static size_t tiles_of(const winograd *w) { return (size_t)w->batch * tiles_per_image(w); }
+
+/* From one element of the transformed tiles of a chunk to the next. Not a multiple of what the sets of a cache hold:
+ * all elements of a tile would share a set. */
+static size_t stride_of(const winograd *w, int channels) {
+    return ((size_t)w->chunk * channels + LINE - 1) / LINE * LINE + LINE;
+}
 
 /* The layer from activations like x with `in` channels to some with `out`. */
 static winograd sizes_of(const cm_tensor *x, int in, int out) {
@@ -44,8 +57,8 @@ static winograd sizes_of(const cm_tensor *x, int in, int out) {
     size_t channels = (size_t)w.in + (size_t)w.out, most = CHUNK_BYTES / (PLACES * sizeof(float) * channels) / 8 * 8;
     if (most < LEAST_CHUNK) most = LEAST_CHUNK;
     w.chunk = (int)(tiles < most ? tiles : most);
-    w.bytes = cm_align(PLACES * (size_t)w.chunk * w.in * sizeof(float)) +
-              cm_align(PLACES * (size_t)w.chunk * w.out * sizeof(float)) +
+    w.bytes = cm_align(PLACES * stride_of(&w, w.in) * sizeof(float)) +
+              cm_align(PLACES * stride_of(&w, w.out) * sizeof(float)) +
               cm_align(2 * (size_t)greater(w.in, w.out) * sizeof(float)) +
               cm_align(PLACES * (size_t)w.in * w.out * sizeof(float)) + cm_align(tiles_per_image(&w) * sizeof(tile));
     return w;
@@ -95,7 +108,7 @@ static cm_status fill_backward(const cm_pack *p, void *out) {
     return CM_OK;
 }
 
-/* The transformed weight: 16 operands of cm_gemm that lead from in to out, or, for gradients of the input, back. */
+/* The transformed weight: 36 operands of cm_gemm that lead from in to out, or, for gradients of the input, back. */
 static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm_pack **out) {
     int in = weight->dim[3], rows = weight->dim[0];
     size_t floats = PLACES * (backward ? (size_t)cm_padded(in) * rows : (size_t)cm_padded(rows) * in);
@@ -118,11 +131,11 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, bool backward, cm
 /* ---- tiles ---- */
 
 typedef struct work { /* places in the scratch memory */
-    float *v;         /* [16, chunk, in] transformed tiles of x */
-    float *m;         /* [16, chunk, out] those of y, before the last transform, or of dy */
+    float *v;         /* [36, chunk, in] transformed tiles of x */
+    float *m;         /* [36, chunk, out] those of y, before the last transform, or of dy */
     float *nothing;   /* [channels] zeros: what lies outside of the images */
     float *waste;     /* [channels] what is written outside of them */
-    float *du;        /* [16, out, in] */
+    float *du;        /* [36, out, in] */
     tile *tiles;      /* [tiles per image] */
 } work;
 
@@ -136,19 +149,19 @@ static void write_places(const winograd *w, int row, int column, int size, int32
 }
 
 static work work_in(const winograd *w, void *scratch) {
-    size_t channels = (size_t)greater(w->in, w->out), across = (size_t)half_up(w->width);
+    size_t channels = (size_t)greater(w->in, w->out), across = (size_t)tiles_along(w->width);
     unsigned char *at = scratch;
     work s = {.v = (float *)at};
-    s.m = (float *)(at += cm_align(PLACES * (size_t)w->chunk * w->in * sizeof(float)));
-    s.nothing = (float *)(at += cm_align(PLACES * (size_t)w->chunk * w->out * sizeof(float)));
+    s.m = (float *)(at += cm_align(PLACES * stride_of(w, w->in) * sizeof(float)));
+    s.nothing = (float *)(at += cm_align(PLACES * stride_of(w, w->out) * sizeof(float)));
     s.waste = s.nothing + channels;
     s.du = (float *)(at += cm_align(2 * channels * sizeof(float)));
     s.tiles = (tile *)(at + cm_align(PLACES * (size_t)w->in * w->out * sizeof(float)));
     memset(s.nothing, 0, 2 * channels * sizeof(float));
     for (size_t t = 0; t < tiles_per_image(w); t++) {
-        int row = 2 * (int)(t / across), column = 2 * (int)(t % across);
-        write_places(w, row - 1, column - 1, 4, s.tiles[t].input);
-        write_places(w, row, column, 2, s.tiles[t].output);
+        int row = SIDE * (int)(t / across), column = SIDE * (int)(t % across);
+        write_places(w, row - 1, column - 1, ACROSS, s.tiles[t].input);
+        write_places(w, row, column, SIDE, s.tiles[t].output);
     }
     return s;
 }
@@ -169,18 +182,18 @@ static size_t image_of(const winograd *w, size_t t, int channels) {
 
 static void transform_input(const winograd *w, const cm_kernels *kernels, const work *s, const float *x, size_t first,
                             int tiles) {
-    const float *rows[16];
+    const float *rows[PLACES];
     for (int t = 0; t < tiles; t++) {
         const tile *at = &s->tiles[(first + t) % tiles_per_image(w)];
-        find_rows(rows, at->input, 16, x + image_of(w, first + t, w->in), w->in, s->nothing);
-        kernels->winograd.input(s->v + (size_t)t * w->in, (size_t)w->chunk * w->in, rows, w->in);
+        find_rows(rows, at->input, PLACES, x + image_of(w, first + t, w->in), w->in, s->nothing);
+        kernels->winograd.input(s->v + (size_t)t * w->in, stride_of(w, w->in), rows, w->in);
     }
 }
 
-/* The four rows of output that tile t stands for. */
+/* The rows of output that tile t stands for. */
 static void output_rows(const winograd *w, const work *s, const float *y, size_t t, const float *outside,
-                        const float *rows[4]) {
-    find_rows(rows, s->tiles[t % tiles_per_image(w)].output, 4, y + image_of(w, t, w->out), w->out, outside);
+                        const float *rows[RESULTS]) {
+    find_rows(rows, s->tiles[t % tiles_per_image(w)].output, RESULTS, y + image_of(w, t, w->out), w->out, outside);
 }
 
 static int chunk_at(const winograd *w, size_t first) {
@@ -197,7 +210,7 @@ typedef struct ending { /* what happens to y */
 static void convolve(const winograd *w, const cm_kernels *kernels, float *y, const float *x, const cm_pack *weight,
                      ending end, void *scratch) {
     work s = work_in(w, scratch);
-    size_t from = (size_t)w->chunk * w->in, to = (size_t)w->chunk * w->out, operand = (size_t)cm_padded(w->out) * w->in;
+    size_t from = stride_of(w, w->in), to = stride_of(w, w->out), operand = (size_t)cm_padded(w->out) * w->in;
     for (size_t first = 0; first < tiles_of(w); first += w->chunk) {
         int tiles = chunk_at(w, first);
         transform_input(w, kernels, &s, x, first, tiles);
@@ -215,7 +228,7 @@ static void convolve(const winograd *w, const cm_kernels *kernels, float *y, con
             kernels->gemm(&g);
         }
         for (int t = 0; t < tiles; t++) {
-            const float *rows[4];
+            const float *rows[RESULTS];
             output_rows(w, &s, y, first + t, s.waste, rows);
             kernels->winograd.output((float *const *)rows, s.m + (size_t)t * w->out, to, w->out, end.bias, end.relu,
                                      end.accumulate);
@@ -227,12 +240,12 @@ static void convolve(const winograd *w, const cm_kernels *kernels, float *y, con
 static void weight_gradient(const winograd *w, const cm_kernels *kernels, float *dweight, int stride, const float *x,
                             const float *dy, bool accumulate, void *scratch) {
     work s = work_in(w, scratch);
-    size_t from = (size_t)w->chunk * w->in, to = (size_t)w->chunk * w->out, operand = (size_t)w->out * w->in;
+    size_t from = stride_of(w, w->in), to = stride_of(w, w->out), operand = (size_t)w->out * w->in;
     for (size_t first = 0; first < tiles_of(w); first += w->chunk) {
         int tiles = chunk_at(w, first);
         transform_input(w, kernels, &s, x, first, tiles);
         for (int t = 0; t < tiles; t++) {
-            const float *rows[4];
+            const float *rows[RESULTS];
             output_rows(w, &s, dy, first + t, s.nothing, rows);
             kernels->winograd.output_gradient(s.m + (size_t)t * w->out, to, rows, w->out);
         }

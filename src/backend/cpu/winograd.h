@@ -1,10 +1,12 @@
-/* Convolutions of 3 x 3 and stride 1 by Winograd's F(2 x 2, 3 x 3) (Lavin and Gray 2016, "Fast Algorithms for
- * Convolutional Neural Networks", section 4.1): of each tile of 2 x 2 places of the output
+/* Convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3) (Lavin and Gray 2016, "Fast Algorithms for
+ * Convolutional Neural Networks", section 4): of each tile of 4 x 4 places of the output
  *
- *     y = A^T ((G g G^T) (B^T d B)) A,    d: the 4 x 4 places of the input around it, () per element,
+ *     y = A^T ((G g G^T) (B^T d B)) A,    d: the 6 x 6 places of the input around it, () per element,
  *
- * summed over the channels before the last transform, so that 16 products of matrices take the place of 36. Gradients
- * are the transposed maps. The tiles of a batch are taken in chunks whose transforms stay in the cache.
+ * summed over the channels before the last transform, so that 36 products of matrices take the place of 144. Gradients
+ * are the transposed maps. The points of the transforms are 0, +-5/8, +-3/2 and infinity: the largest error is twice
+ * that of a sum of products, and with 0, +-1, +-2, the usual ones, ten times. The tiles of a batch are taken in chunks
+ * whose transforms stay in the cache.
  */
 #ifndef CM_BACKEND_CPU_WINOGRAD_H
 #define CM_BACKEND_CPU_WINOGRAD_H
