@@ -76,6 +76,7 @@ typedef struct winograd_plan {
     int down, across;          /* tiles of an image */
     int chunk;                 /* images that are transformed together */
     int32_t *row;              /* [tiles of a chunk] where they begin in an operand; owned */
+    size_t v_stride, m_stride; /* numbers from one element of the transformed tiles to the next (winograd.h) */
     size_t image, v, m, scale; /* places in the scratch memory */
 } winograd_plan;
 
@@ -93,9 +94,11 @@ static size_t take(size_t *used, size_t bytes) {
 static size_t place_scratch(winograd_plan *p) {
     size_t used = 0;
     const size_t tiles = (size_t)p->chunk * (size_t)tiles_of(p), outputs = (size_t)cm_padded(p->outputs);
+    p->v_stride = cm_winograd_stride(tiles * (size_t)p->channels, sizeof(int16_t));
+    p->m_stride = cm_winograd_stride(tiles * outputs, sizeof(int32_t));
     p->image = take(&used, (size_t)(2 * p->down + 2) * line_of(p) * sizeof(int16_t));
-    p->v = take(&used, PLACES * tiles * (size_t)p->channels * sizeof(int16_t));
-    p->m = take(&used, PLACES * tiles * outputs * sizeof(int32_t));
+    p->v = take(&used, PLACES * p->v_stride * sizeof(int16_t));
+    p->m = take(&used, PLACES * p->m_stride * sizeof(int32_t));
     p->scale = take(&used, 2 * outputs * sizeof(float));
     return used;
 }
@@ -128,25 +131,23 @@ cm_status cm_int8_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan 
 static void transform_image(const winograd_plan *p, unsigned char *scratch, const float *x, float inverse, int i) {
     int16_t *image = (int16_t *)(void *)(scratch + p->image), *v = (int16_t *)(void *)(scratch + p->v);
     const size_t line = line_of(p), channels = (size_t)p->channels, row = (size_t)p->width * channels;
-    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p) * channels;
     for (int h = 0; h < p->height; h++)
         p->kernels->rows((uint32_t *)(void *)(image + (size_t)(h + 1) * line + channels), x + (size_t)h * row, (int)row,
                          1, (int)row, inverse);
     v += (size_t)i * (size_t)tiles_of(p) * channels;
     for (int t = 0; t < tiles_of(p); t++, v += channels) {
         const size_t top = 2 * (size_t)(t / p->across), left = 2 * (size_t)(t % p->across);
-        p->kernels->winograd_input(v, stride, image + top * line + left * channels, line, p->channels);
+        p->kernels->winograd_input(v, p->v_stride, image + top * line + left * channels, line, p->channels);
     }
 }
 
 static void multiply(const winograd_plan *p, unsigned char *scratch, int tiles, const cm_gemm_int8 *whole) {
-    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p);
     cm_gemm_int8 g = *whole;
     g.m = tiles;
     g.ld_sums = cm_padded(p->outputs);
     for (size_t k = 0; k < PLACES; k++) {
-        g.a = (const uint32_t *)(const void *)(scratch + p->v) + k * stride * (size_t)(p->channels / 2);
-        g.sums = (int32_t *)(void *)(scratch + p->m) + k * stride * (size_t)g.ld_sums;
+        g.a = (const uint32_t *)(const void *)(scratch + p->v) + k * (p->v_stride / 2);
+        g.sums = (int32_t *)(void *)(scratch + p->m) + k * p->m_stride;
         g.b = whole->b + k * operand_words(p->outputs, p->channels);
         p->kernels->gemm(&g);
     }
@@ -161,13 +162,12 @@ static void find_rows(const winograd_plan *p, int t, int32_t rows[4]) {
 }
 
 static void finish_image(const winograd_plan *p, const unsigned char *scratch, const cm_gemm_int8 *g, int i) {
-    const size_t stride = (size_t)p->chunk * (size_t)tiles_of(p) * (size_t)cm_padded(p->outputs);
     const int32_t *m = (const int32_t *)(const void *)(scratch + p->m);
     m += (size_t)i * (size_t)tiles_of(p) * (size_t)cm_padded(p->outputs);
     for (int t = 0; t < tiles_of(p); t++, m += cm_padded(p->outputs)) {
         int32_t rows[4];
         find_rows(p, t, rows);
-        p->kernels->winograd_output(g, rows, m, stride);
+        p->kernels->winograd_output(g, rows, m, p->m_stride);
     }
 }
 

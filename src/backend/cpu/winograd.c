@@ -6,11 +6,10 @@
 #include <string.h>
 
 enum {
-    SIDE = 4,                       /* of a tile of the output */
-    RESULTS = SIDE * SIDE,          /* its places */
-    ACROSS = SIDE + 2,              /* side of a transformed tile */
-    PLACES = ACROSS * ACROSS,       /* of a transformed tile */
-    LINE = 64 / (int)sizeof(float), /* of the cache */
+    SIDE = 4,                 /* of a tile of the output */
+    RESULTS = SIDE * SIDE,    /* its places */
+    ACROSS = SIDE + 2,        /* side of a transformed tile */
+    PLACES = ACROSS * ACROSS, /* of a transformed tile */
     LEAST_CHANNELS = 16,
     CHUNK_BYTES = 512 << 10, /* of both transforms of a chunk */
     LEAST_CHUNK = 32
@@ -44,10 +43,8 @@ static size_t tiles_per_image(const winograd *w) {
 }
 static size_t tiles_of(const winograd *w) { return (size_t)w->batch * tiles_per_image(w); }
 
-/* From one element of the transformed tiles of a chunk to the next. Not a multiple of what the sets of a cache hold:
- * all elements of a tile would share a set. */
 static size_t stride_of(const winograd *w, int channels) {
-    return ((size_t)w->chunk * channels + LINE - 1) / LINE * LINE + LINE;
+    return cm_winograd_stride((size_t)w->chunk * (size_t)channels, sizeof(float));
 }
 
 /* The layer from activations like x with `in` channels to some with `out`. */

@@ -21,6 +21,14 @@ extern "C" {
  * x [batch, height, width, in], weight [out, 3, 3, in]. */
 bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride);
 
+/* How many numbers of `size` bytes to put from one element of the transformed tiles to the next, where it has `numbers`
+ * of them: whole lines of the cache, and one more, because all elements of a tile would share a set of the cache if
+ * this was a multiple of what its sets hold. */
+static inline size_t cm_winograd_stride(size_t numbers, size_t size) {
+    const size_t line = 64 / size;
+    return (numbers + line - 1) / line * line + line;
+}
+
 /* Makers of plans (cpu.h) for calls of conv2d and conv2d_backward that fit. Errors: CM_ERR_MEMORY. */
 cm_status cm_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_winograd_plan_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
