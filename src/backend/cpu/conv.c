@@ -1,5 +1,6 @@
-/* Convolutions of NHWC activations as they are: by winograd.h where that gains, otherwise with oneDNN and weights
- * packed into the layout that its primitive asks for. */
+/* Convolutions of NHWC activations as they are: by winograd.h or conv_lines.h where that gains, otherwise with oneDNN
+ * and weights packed into the layout that its primitive asks for. */
+#include "backend/cpu/conv_lines.h"
 #include "backend/cpu/dnnl.h"
 #include "backend/cpu/int8.h"
 #include "backend/cpu/int8_winograd.h"
@@ -304,8 +305,14 @@ static cm_status run_backward(cm_stream *stream, const cm_call *call) {
 
 /* ---- which of them ---- */
 
-static bool gains_by_tiles(const cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight) {
-    return cm_winograd_fits(x, weight, call->attr.stride) && !cm_cpu_uses_bf16(stream, call);
+typedef cm_status (*plan_maker)(cm_stream *stream, const cm_call *call, cm_plan **out);
+
+/* Of a layer's ways, the fastest. */
+static plan_maker fastest(const cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight,
+                          plan_maker tiles, plan_maker lines, plan_maker any) {
+    if (cm_cpu_uses_bf16(stream, call)) return any;
+    if (cm_winograd_fits(x, weight, call->attr.stride)) return tiles;
+    return cm_conv_lines_fits(x, weight, &call->attr) ? lines : any;
 }
 
 static cm_status plan_int8(cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight,
@@ -318,8 +325,7 @@ static cm_status plan_int8(cm_stream *stream, const cm_call *call, const cm_tens
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *weight = CM_ARG(call, conv2d, weight);
     if (call->attr.compute == CM_I8) return plan_int8(stream, call, x, weight, out);
-    const bool tiles = gains_by_tiles(stream, call, x, weight);
-    return (tiles ? cm_winograd_plan : plan_forward)(stream, call, out);
+    return fastest(stream, call, x, weight, cm_winograd_plan, cm_conv_lines_plan, plan_forward)(stream, call, out);
 }
 
 /* In floats a norm is a call of its own here. */
@@ -333,8 +339,8 @@ cm_status cm_cpu_plan_conv2d_norm(cm_stream *stream, const cm_call *call, cm_pla
 
 cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) {
     const cm_tensor *x = &call->t[CM_T_conv2d_backward_x], *weight = &call->t[CM_T_conv2d_backward_weight];
-    bool tiles = gains_by_tiles(stream, call, x, weight);
-    return (tiles ? cm_winograd_plan_backward : plan_backward)(stream, call, out);
+    return fastest(stream, call, x, weight, cm_winograd_plan_backward, cm_conv_lines_plan_backward,
+                   plan_backward)(stream, call, out);
 }
 
 cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call) {

@@ -4,7 +4,7 @@
  *   product.h, pack.c     matrix products, packed weights
  *   dense.c, lstm.c       dense layers and lstm by them
  *   int8.h, int8_winograd.h  dense layers and convolutions in 8 bits; int8_kernels.h, kernels_int8*.c: its kernels
- *   conv.c, winograd.h    convolutions, by oneDNN or by Winograd's algorithm
+ *   conv.c, winograd.h, conv_lines.h  convolutions by oneDNN, by Winograd's algorithm, with a stride line by line
  *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
  *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
  *
@@ -36,9 +36,10 @@ typedef enum cm_pack_layout {
     CM_PACK_ACTIONS_BF16, /* the same from numbers rounded to bfloat16 */
     CM_PACK_WINOGRAD,     /* winograd.h */
     CM_PACK_WINOGRAD_BACKWARD,
-    CM_PACK_INT8,          /* int8.h */
-    CM_PACK_INT8_WINOGRAD, /* int8_winograd.h */
-    CM_PACK_OTHER          /* made by `fill`, told apart by tag */
+    CM_PACK_LINES_BACKWARD, /* conv_lines.h */
+    CM_PACK_INT8,           /* int8.h */
+    CM_PACK_INT8_WINOGRAD,  /* int8_winograd.h */
+    CM_PACK_OTHER           /* made by `fill`, told apart by tag */
 } cm_pack_layout;
 
 typedef struct cm_pack cm_pack;

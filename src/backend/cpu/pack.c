@@ -105,6 +105,7 @@ void cm_pack_describe(cm_pack *p) {
         break;
     case CM_PACK_WINOGRAD:
     case CM_PACK_WINOGRAD_BACKWARD:
+    case CM_PACK_LINES_BACKWARD:
     case CM_PACK_INT8:
     case CM_PACK_INT8_WINOGRAD:
     case CM_PACK_OTHER: break;
