@@ -52,7 +52,7 @@ def rows():
 def picture_rows():
     """Residual networks on Atari's pictures, in training; baselines compute on channels last."""
     for dtype in ("float32", "bfloat16"):
-        size = ["--batch", "64", "--dtype", dtype]
+        size = ["--batch", "128", "--dtype", dtype]
         yield (f"pictures {dtype} / torch compile", "samples_per_second",
                ["train", "--network", "configured", "--config", "atari100k_c", *size],
                ["torch_resnet.py", "--preset", "atari", "--device", "cpu", "--mode", "compile", *size], 1.5)
