@@ -24,10 +24,10 @@ static cm_call conv(pair *p, const shape *s, cm_dtype compute) {
 START_TEST(conv2d_equals_ref) {
     pair p;
     pair_open(&p);
-    for (int variant = 0; variant < 8; variant++) {
+    for (int variant = 0; variant < 16; variant++) {
         cm_call call = conv(&p, &shapes[_i], variant & 1 ? CM_BF16 : CM_F32);
         if (variant & 2) call.t[CM_T_conv2d_bias] = pair_vector(&p, shapes[_i].out);
-        call.attr.activation = variant & 2 ? CM_ACT_RELU : CM_ACT_NONE;
+        call.attr.activation = variant & 8 ? CM_ACT_RELU : CM_ACT_NONE;
         call.attr.accumulate = variant & 4 ? 1u << CM_T_conv2d_y : 0;
         pair_run(&p, &call, 1, 3e-6);
         pair_free(&call);
