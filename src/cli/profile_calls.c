@@ -1,5 +1,6 @@
 /* Time of operations: every call runs between two readings of the clock, and is counted by what it does, on which
  * shapes, for which stage. Each thread counts for itself. */
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -71,14 +72,20 @@ static void name_call(const cm_call *call, char out[CM_OPERATION_NAME]) {
     }
 }
 
-/* Winograd's F(2x2, 3x3) makes a product of 36 out of 16, which a backend may choose. */
+/* Winograd's F(4x4, 3x3) makes 36 products for a tile of 4 x 4 places in place of 144, which a backend may choose. */
 static double saved_by(const cm_call *call) {
-    const bool forward = call->op == CM_OP_conv2d || call->op == CM_OP_conv2d_norm;
-    if (!forward && call->op != CM_OP_conv2d_backward) return 1.0;
-    const cm_tensor *weight = forward && call->op == CM_OP_conv2d ? CM_ARG(call, conv2d, weight)
-                              : forward                           ? CM_ARG(call, conv2d_norm, weight)
-                                                                  : CM_ARG(call, conv2d_backward, weight);
-    return weight->dim[1] == 3 && call->attr.compute == CM_F32 ? 36.0 / 16.0 : 1.0;
+    const cm_tensor *weight, *y;
+    switch (call->op) {
+    case CM_OP_conv2d: weight = CM_ARG(call, conv2d, weight), y = CM_ARG(call, conv2d, y); break;
+    case CM_OP_conv2d_norm: weight = CM_ARG(call, conv2d_norm, weight), y = CM_ARG(call, conv2d_norm, y); break;
+    case CM_OP_conv2d_backward:
+        weight = CM_ARG(call, conv2d_backward, weight), y = CM_ARG(call, conv2d_backward, dy);
+        break;
+    default: return 1.0;
+    }
+    if (weight->dim[1] != 3 || call->attr.stride > 1 || call->attr.compute != CM_F32) return 1.0;
+    const int h = y->dim[1], w = y->dim[2], tiles = ((h + 3) / 4) * ((w + 3) / 4);
+    return fmax(1.0, 9.0 * h * w / (36.0 * tiles));
 }
 
 static cm_operation *find(table *t, const cm_call *call, cm_stage stage) {
