@@ -45,10 +45,11 @@ typedef struct cm_int8_kernels {
     void (*rows)(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse);
     void (*gemm)(const cm_gemm_int8 *g);
     /* Transforms of int8_winograd.h, NULL where direct sums are as fast. Place k of a tile of x[channels], a multiple
-     * of 16, is at d[k/4 * line + k%4 * channels], after the transform at v[k * stride]. */
+     * of 16, is at d[k/5 * line + k%5 * channels], after the transform at v[k * stride]. */
     void (*winograd_input)(int16_t *v, size_t stride, const int16_t *d, size_t line, int channels);
-    /* Four rows of c, -1: none, from the sums of 16 places, which are `stride` apart; of g what comes after sums. */
-    void (*winograd_output)(const cm_gemm_int8 *g, const int32_t rows[4], const int32_t *m, size_t stride);
+    /* Nine rows of c, -1: none, from the sums of 25 places modulo 2^32, which are `stride` apart; of g what comes after
+     * sums. */
+    void (*winograd_output)(const cm_gemm_int8 *g, const int32_t rows[9], const int32_t *m, size_t stride);
 } cm_int8_kernels;
 
 /* Each is there where the compiler's target has the instructions, cm_int8_base everywhere. */

@@ -7,29 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 16, MULTIPLE = 16 /* of channels */, MOST_CHANNELS = 2048, CHUNK = 48 /* tiles, about */ };
+enum {
+    SIDE = 3,
+    ACROSS = SIDE + 2,
+    PLACES = ACROSS * ACROSS,
+    MULTIPLE = 16 /* of channels */,
+    MOST_CHANNELS = 2048,
+    CHUNK = 48 /* tiles, about */
+};
 
 bool cm_int8_winograd_fits(const cm_int8_kernels *kernels, const cm_tensor *x, const cm_tensor *weight, int stride) {
     const int channels = weight->dim[3];
-    return kernels->winograd_input && cm_winograd_fits(x, weight, stride) && channels % MULTIPLE == 0 &&
+    return kernels->winograd_input && cm_winograd_fits(SIDE, x, weight, stride) && channels % MULTIPLE == 0 &&
            channels <= MOST_CHANNELS;
 }
 
 /* ---- weights ---- */
 
-/* 4 G g G^T of one channel, whose taps are `step` numbers apart. */
-static void transform_weight(const float *w, int step, float inverse, int16_t u[PLACES]) {
-    int g[9], down[12];
+/* G g without denominators: 5 elements of 3, `to` and `from` apart. */
+static void lift(int *u, int to, const int *g, int from) {
+    const int a = g[0], b = g[from], c = g[2 * from];
+    u[0] = a, u[to] = a + b + c, u[2 * to] = a - b + c, u[3 * to] = a + 2 * b + 4 * c, u[4 * to] = c;
+}
+
+/* G g G^T of one channel, whose taps are `step` numbers apart. */
+static void transform_weight(const float *w, int step, float inverse, int u[PLACES]) {
+    int g[9], down[3 * ACROSS];
     for (int k = 0; k < 9; k++) g[k] = cm_int8_of(w[(size_t)k * (size_t)step], inverse);
-    for (int c = 0; c < 3; c++) {
-        const int a = g[c], b = g[3 + c], d = g[6 + c];
-        down[c] = 2 * a, down[3 + c] = a + b + d, down[6 + c] = a - b + d, down[9 + c] = 2 * d;
-    }
-    for (int r = 0; r < 4; r++) {
-        const int a = down[3 * r], b = down[3 * r + 1], d = down[3 * r + 2];
-        u[4 * r] = (int16_t)(2 * a), u[4 * r + 1] = (int16_t)(a + b + d);
-        u[4 * r + 2] = (int16_t)(a - b + d), u[4 * r + 3] = (int16_t)(2 * d);
-    }
+    for (int c = 0; c < 3; c++) lift(down + c, 3, g + c, 3);
+    for (int r = 0; r < ACROSS; r++) lift(u + ACROSS * r, 1, down + 3 * r, 1);
 }
 
 /* An operand of cm_gemm_int8 for each place, steps of the outputs, and zeros, which no sum exceeds. */
@@ -45,10 +51,10 @@ static cm_status fill(const cm_pack *pack, void *out) {
         ((float *)out)[o] = cm_int8_step(range);
         uint32_t *first = (uint32_t *)out + 2 * (size_t)cm_padded(outputs) + (size_t)(o / CM_GEMM_PANEL) * panel;
         for (int c = 0; c < channels; c++) {
-            int16_t u[PLACES];
+            int u[PLACES];
             transform_weight(w + c, channels, cm_int8_inverse(range), u);
             int16_t *at = (int16_t *)(first + (size_t)(c / 2) * CM_GEMM_PANEL + o % CM_GEMM_PANEL) + c % 2;
-            for (int k = 0; k < PLACES; k++) at[2 * operand * (size_t)k] = u[k];
+            for (int k = 0; k < PLACES; k++) at[2 * operand * (size_t)k] = (int16_t)u[k];
         }
     }
     return CM_OK;
@@ -83,7 +89,7 @@ typedef struct winograd_plan {
 static void free_winograd(cm_plan *plan) { free(((winograd_plan *)plan)->row); }
 
 static int tiles_of(const winograd_plan *p) { return p->down * p->across; }
-static size_t line_of(const winograd_plan *p) { return (size_t)(2 * p->across + 2) * (size_t)p->channels; }
+static size_t line_of(const winograd_plan *p) { return (size_t)(SIDE * p->across + 2) * (size_t)p->channels; }
 
 static size_t take(size_t *used, size_t bytes) {
     const size_t place = *used;
@@ -96,7 +102,7 @@ static size_t place_scratch(winograd_plan *p) {
     const size_t tiles = (size_t)p->chunk * (size_t)tiles_of(p), outputs = (size_t)cm_padded(p->outputs);
     p->v_stride = cm_winograd_stride(tiles * (size_t)p->channels, sizeof(int16_t));
     p->m_stride = cm_winograd_stride(tiles * outputs, sizeof(int32_t));
-    p->image = take(&used, (size_t)(2 * p->down + 2) * line_of(p) * sizeof(int16_t));
+    p->image = take(&used, (size_t)(SIDE * p->down + 2) * line_of(p) * sizeof(int16_t));
     p->v = take(&used, PLACES * p->v_stride * sizeof(int16_t));
     p->m = take(&used, PLACES * p->m_stride * sizeof(int32_t));
     p->scale = take(&used, 2 * outputs * sizeof(float));
@@ -115,7 +121,7 @@ cm_status cm_int8_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan 
     p->kernels = cm_cpu_of(stream)->int8;
     p->images = o.x->dim[0], p->height = o.x->dim[1], p->width = o.x->dim[2], p->channels = o.x->dim[3];
     p->outputs = o.weight->dim[0];
-    p->down = (p->height + 1) / 2, p->across = (p->width + 1) / 2;
+    p->down = (p->height + SIDE - 1) / SIDE, p->across = (p->width + SIDE - 1) / SIDE;
     p->chunk = tiles_of(p) < CHUNK ? CHUNK / tiles_of(p) : 1;
     if (p->chunk > p->images) p->chunk = p->images;
     const int tiles = p->chunk * tiles_of(p);
@@ -136,7 +142,7 @@ static void transform_image(const winograd_plan *p, unsigned char *scratch, cons
                          1, (int)row, inverse);
     v += (size_t)i * (size_t)tiles_of(p) * channels;
     for (int t = 0; t < tiles_of(p); t++, v += channels) {
-        const size_t top = 2 * (size_t)(t / p->across), left = 2 * (size_t)(t % p->across);
+        const size_t top = SIDE * (size_t)(t / p->across), left = SIDE * (size_t)(t % p->across);
         p->kernels->winograd_input(v, p->v_stride, image + top * line + left * channels, line, p->channels);
     }
 }
@@ -154,9 +160,9 @@ static void multiply(const winograd_plan *p, unsigned char *scratch, int tiles, 
 }
 
 /* Places of the image that a tile's outputs have; -1: outside of it. */
-static void find_rows(const winograd_plan *p, int t, int32_t rows[4]) {
-    for (int k = 0; k < 4; k++) {
-        const int h = 2 * (t / p->across) + k / 2, w = 2 * (t % p->across) + k % 2;
+static void find_rows(const winograd_plan *p, int t, int32_t rows[SIDE * SIDE]) {
+    for (int k = 0; k < SIDE * SIDE; k++) {
+        const int h = SIDE * (t / p->across) + k / SIDE, w = SIDE * (t % p->across) + k % SIDE;
         rows[k] = h < p->height && w < p->width ? h * p->width + w : -1;
     }
 }
@@ -165,7 +171,7 @@ static void finish_image(const winograd_plan *p, const unsigned char *scratch, c
     const int32_t *m = (const int32_t *)(const void *)(scratch + p->m);
     m += (size_t)i * (size_t)tiles_of(p) * (size_t)cm_padded(p->outputs);
     for (int t = 0; t < tiles_of(p); t++, m += cm_padded(p->outputs)) {
-        int32_t rows[4];
+        int32_t rows[SIDE * SIDE];
         find_rows(p, t, rows);
         p->kernels->winograd_output(g, rows, m, p->m_stride);
     }
@@ -194,7 +200,7 @@ static cm_status run(cm_stream *stream, const cm_call *call) {
                       .relu = call->attr.activation == CM_ACT_RELU,
                       .c = o.y->data,
                       .ldc = p->outputs};
-    cm_int8_write_scales(call, &o, pack, 0.25f * cm_int8_step(call->attr.range), scale, shift);
+    cm_int8_write_scales(call, &o, pack, cm_int8_step(call->attr.range), scale, shift);
     memset(scratch + p->image, 0, p->v - p->image);
     for (int first = 0; first < p->images; first += p->chunk) {
         const int images = p->images - first < p->chunk ? p->images - first : p->chunk;

@@ -1,7 +1,9 @@
 /* Products in 8 bits with AVX2: pairs of 16 bits, of which vpmaddwd is exact. */
 #include "backend/cpu/int8_ymm.inc"
 
-static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+static inline vi vi_dot(vi acc, vi a, vi b) {
+    return (vi)_mm256_add_epi32((__m256i)acc, _mm256_madd_epi16((__m256i)a, (__m256i)b));
+}
 
 static inline void store(unsigned char *out, __m256i sixteen, int bytes) {
     if (bytes == sizeof sixteen) {

@@ -1,7 +1,9 @@
 /* Products in 8 bits with AVX-512 BW: pairs of 16 bits, of which vpmaddwd is exact. */
 #include "backend/cpu/int8_zmm.inc"
 
-static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
+static inline vi vi_dot(vi acc, vi a, vi b) {
+    return (vi)_mm512_add_epi32((__m512i)acc, _mm512_madd_epi16((__m512i)a, (__m512i)b));
+}
 
 #include "backend/cpu/gemm_int8.inc"
 

@@ -18,11 +18,15 @@ static inline vf vf_of(vi v) { return __builtin_convertvector(v, vf); }
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-static inline vi vi_dot(vi acc, vi a, vi b) { return acc + (vi)_mm_madd_epi16((__m128i)a, (__m128i)b); }
+static inline vi vi_dot(vi acc, vi a, vi b) {
+    return (vi)_mm_add_epi32((__m128i)acc, _mm_madd_epi16((__m128i)a, (__m128i)b));
+}
 #else
 typedef uint32_t vu __attribute__((vector_size(16)));
 static inline vi lower(vi pair) { return (vi)((vu)pair << 16) >> 16; }
-static inline vi vi_dot(vi acc, vi a, vi b) { return acc + lower(a) * lower(b) + (a >> 16) * (b >> 16); }
+static inline vi vi_dot(vi acc, vi a, vi b) {
+    return (vi)((vu)acc + (vu)(lower(a) * lower(b)) + (vu)((a >> 16) * (b >> 16)));
+}
 #endif
 
 enum { INT8_PANELS = 1 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    SIDE = 4,                 /* of a tile of the output */
+    SIDE = CM_WINOGRAD_SIDE,
     RESULTS = SIDE * SIDE,    /* its places */
     ACROSS = SIDE + 2,        /* side of a transformed tile */
     PLACES = ACROSS * ACROSS, /* of a transformed tile */
@@ -16,13 +16,14 @@ enum {
 };
 
 /* Along one side of an image. */
-static int tiles_along(int n) { return (n + SIDE - 1) / SIDE; }
+static int tiles_along(int n, int side) { return (n + side - 1) / side; }
 static int greater(int a, int b) { return a > b ? a : b; }
 
-bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride) {
+bool cm_winograd_fits(int side, const cm_tensor *x, const cm_tensor *weight, int stride) {
     bool is_small = weight->dim[0] < LEAST_CHANNELS || weight->dim[3] < LEAST_CHANNELS;
     if (weight->dim[1] != 3 || stride > 1 || is_small) return false;
-    int products = PLACES * tiles_along(x->dim[1]) * tiles_along(x->dim[2]), direct = 9 * x->dim[1] * x->dim[2];
+    const int tiles = tiles_along(x->dim[1], side) * tiles_along(x->dim[2], side);
+    const int products = (side + 2) * (side + 2) * tiles, direct = 9 * x->dim[1] * x->dim[2];
     return 3 * products <= 2 * direct;
 }
 
@@ -39,7 +40,7 @@ typedef struct tile {
 } tile;
 
 static size_t tiles_per_image(const winograd *w) {
-    return (size_t)tiles_along(w->height) * (size_t)tiles_along(w->width);
+    return (size_t)tiles_along(w->height, SIDE) * (size_t)tiles_along(w->width, SIDE);
 }
 static size_t tiles_of(const winograd *w) { return (size_t)w->batch * tiles_per_image(w); }
 
@@ -146,7 +147,7 @@ static void write_places(const winograd *w, int row, int column, int size, int32
 }
 
 static work work_in(const winograd *w, void *scratch) {
-    size_t channels = (size_t)greater(w->in, w->out), across = (size_t)tiles_along(w->width);
+    size_t channels = (size_t)greater(w->in, w->out), across = (size_t)tiles_along(w->width, SIDE);
     unsigned char *at = scratch;
     work s = {.v = (float *)at};
     s.m = (float *)(at += cm_align(PLACES * stride_of(w, w->in) * sizeof(float)));

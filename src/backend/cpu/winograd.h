@@ -17,9 +17,12 @@
 extern "C" {
 #endif
 
-/* Whether a layer in float32 gains by it: 3 x 3, stride 1, enough channels on both sides, few places in vain.
- * x [batch, height, width, in], weight [out, 3, 3, in]. */
-bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride);
+/* The side of a tile of the output. */
+enum { CM_WINOGRAD_SIDE = 4 };
+
+/* Whether a layer gains by tiles of `side` x `side` places: 3 x 3, stride 1, enough channels on both sides, few places
+ * in vain. x [batch, height, width, in], weight [out, 3, 3, in]. */
+bool cm_winograd_fits(int side, const cm_tensor *x, const cm_tensor *weight, int stride);
 
 /* How many numbers of `size` bytes to put from one element of the transformed tiles to the next, where it has `numbers`
  * of them: whole lines of the cache, and one more, because all elements of a tile would share a set of the cache if

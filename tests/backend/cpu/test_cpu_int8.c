@@ -87,19 +87,27 @@ START_TEST(convolution_sums_of_8_bits_are_exact) {
 }
 END_TEST
 
-/* The largest numbers that there are, all of one sign, and with signs in turn. */
+/* 127 everywhere, negative if `negative`, or where row and column of a place add up to an odd number if `in_turn`. */
+static void make_ends(const cm_tensor *t, bool negative, bool in_turn) {
+    float *data = t->data;
+    const size_t channels = (size_t)t->dim[3], width = (size_t)t->dim[2];
+    for (size_t i = 0; i < pair_elements(t); i++) {
+        const size_t place = i / channels % ((size_t)t->dim[1] * width);
+        data[i] = negative != (in_turn && (place / width + place % width) % 2) ? -127.0f : 127.0f;
+    }
+}
+
+/* The largest numbers that there are, all of one sign, and with signs in turn, with which sums of the transformed tiles
+ * of the second layer are beyond 32 bits. */
 START_TEST(convolutions_of_the_ends_of_8_bits_are_exact) {
-    static const int layer[7] = {5, 6, 7, 48, 16, 3, 1};
+    static const int ends[][7] = {{5, 6, 7, 48, 16, 3, 1}, {1, 9, 9, 512, 16, 3, 1}};
     pair p;
     if (!open_with(&p, _i)) return;
-    for (int variant = 0; variant < 3; variant++) {
+    for (int variant = 0; variant < 6; variant++) {
         cm_call call = {.op = CM_OP_conv2d, .attr = {.compute = CM_I8, .range = 127.0f}};
-        make_layer(&p, layer, &call, CM_T_conv2d_x, CM_T_conv2d_weight);
-        float *x = call.t[CM_T_conv2d_x].data, *weight = call.t[CM_T_conv2d_weight].data;
-        for (size_t i = 0; i < pair_elements(&call.t[CM_T_conv2d_x]); i++)
-            x[i] = variant == 2 && i / 48 % 2 ? -127.0f : 127.0f;
-        for (size_t i = 0; i < pair_elements(&call.t[CM_T_conv2d_weight]); i++)
-            weight[i] = variant == 0 || (variant == 2 && i / 48 % 2) ? -127.0f : 127.0f;
+        make_layer(&p, ends[variant / 3], &call, CM_T_conv2d_x, CM_T_conv2d_weight);
+        make_ends(&call.t[CM_T_conv2d_x], false, variant % 3 == 2);
+        make_ends(&call.t[CM_T_conv2d_weight], variant % 3 == 0, variant % 3 == 2);
         pair_run(&p, &call, 1, 0.0);
         pair_free(&call);
     }
