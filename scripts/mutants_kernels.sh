@@ -369,7 +369,7 @@ agent/cuda/simulations.h|&k->afterstate, item, lanes);\n            cm_lanes_syn
 agent/cuda/simulations.h|root, &part);\n    cm_lanes_sync(lanes);|root, &part);
 agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
 backend/cuda/fused/row_shared.h|weight.row = s->of.dense.shared_row|weight.row = s->of.dense.weight_row
-backend/cuda/fused/row_shared.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
+backend/cuda/fused/row_shared.h|wide ? columns : there / 2|wide ? columns - 1 : there / 2
 backend/cuda/fused/row_shared.h|wide ? here : here / 2|wide ? here : here / 4
 backend/cuda/fused/row_shared.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
 backend/cuda/fused/row_shared.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE

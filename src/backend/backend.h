@@ -144,6 +144,7 @@ typedef struct cm_call_list {
     const void *work;
     size_t work_bytes;
     bool infers;
+    bool is_idle; /* they may run now, too: nothing that they touch is of use yet */
     uint64_t version;
 } cm_call_list;
 
@@ -157,8 +158,8 @@ struct cm_stop;           /* core/stop.h */
 struct cm_agent_kernels;  /* agent/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. Needed together: the four
- * copies, of a device that is not the host; the events; `run_list` with `fuse`; `destroy_graph` with `run_list` or
- * `capture`; `capture` with `search_kernels`; these with `agent_kernels`. */
+ * copies, of a device that is not the host; the events; `run_list` with `fuse` or `prepare_list`; `destroy_graph` with
+ * `run_list` or `capture`; `capture` with `search_kernels`; these with `agent_kernels`. */
 typedef struct cm_backend_class {
     const char *name;                            /* "ref", "cpu", "cuda" */
     const cm_device *device;                     /* where its tensors live; NULL: `open` sets it */
@@ -204,6 +205,9 @@ typedef struct cm_backend_class {
      * class's and goes with `destroy_graph`. NULL: they are run one by one. */
     cm_status (*run_list)(cm_stream *stream, const cm_call_list *calls, bool captures, void **graph);
     void (*destroy_graph)(void *graph);
+    /* Makes the *graph of a list that trains, NULL at first, before it is run: the calls may run to be measured. NULL:
+     * `run_list` does so at its first time, when they may not. */
+    cm_status (*prepare_list)(cm_stream *stream, const cm_call_list *calls, void **graph);
     /* Runs `work`, whose launches are the same every time, so that they may be captured: it is not called where they
      * are replayed. *graph as in `run_list`; `name` is for the log. */
     cm_status (*capture)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **graph);

@@ -85,6 +85,20 @@ static cm_status fuse(cm_pass *pass) {
     return status;
 }
 
+static cm_status prepare_list(const cm_pass *pass, const cm_call *calls, int count, void **graph) {
+    cm_call_list list = list_of(pass, calls, count);
+    list.is_idle = true;
+    return count > 0 ? pass->stream->backend->kind->prepare_list(pass->stream, &list, graph) : CM_OK;
+}
+
+/* Of one that trains. */
+static cm_status prepare_lists(cm_pass *pass) {
+    const cm_backend *backend = pass->stream->backend;
+    if (!pass->tape->training || !backend->kind->prepare_list || backend->is_eager) return CM_OK;
+    CM_TRY(prepare_list(pass, pass->forward, pass->forwards, &pass->graph[0]));
+    return prepare_list(pass, pass->backward, pass->backwards, &pass->graph[1]);
+}
+
 /* The blocks that the caller did not give. */
 static cm_status alloc_blocks(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
@@ -132,6 +146,7 @@ static cm_status build(cm_pass *pass) {
     CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards, NULL));
     CM_TRY(build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at));
     CM_TRY(fuse(pass));
+    CM_TRY(prepare_lists(pass));
     return cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass");
 }
 

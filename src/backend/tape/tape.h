@@ -295,7 +295,7 @@ typedef struct cm_pass cm_pass;
 
 /* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; of WORK and RESULT
  * NULL: the pass takes its own). PARAMETER stays as given; the others may be bound again. The tape and stream outlive
- * the pass. Calls without gradients may run to be measured (backend.h: fuse): what is in all these blocks but PARAMETER
+ * the pass. Calls may run to be measured (backend.h: fuse, prepare_list): what is in all these blocks but PARAMETER
  * and STATE is not to be of use yet. */
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT],
                          cm_pass **out) CM_MUST_USE;

@@ -36,7 +36,7 @@ int cuda_cpu_launches, cuda_cpu_segments;
 void (*cuda_cpu_told)(const char *kernel);
 int cuda_cpu_winner = CUDA_CPU_LAST;
 cuda_cpu_autotuning cuda_cpu_chosen;
-bool cuda_cpu_passes_lose;
+bool cuda_cpu_passes_lose, cuda_cpu_unmeasured;
 cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an H100 */
 
 /* ---- kernels ---- */
@@ -331,7 +331,7 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_candid
     (void)stream;
     ck_assert_int_lt(strlen(key), CM_AUTOTUNE_KEY_BYTES);
     memcpy(cuda_cpu_chosen.key, key, strlen(key) + 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !cuda_cpu_unmeasured; i++) {
         const int before = cuda_cpu_launches;
         CM_TRY(candidate[i].launch(candidate[i].context));
         cuda_cpu_chosen.launches[i] = cuda_cpu_launches - before;
@@ -443,10 +443,17 @@ static cm_status run_list(cm_stream *stream, const cm_call_list *calls, bool cap
     return cm_fused_segments_run(*kept, stream, calls, &runner);
 }
 
+cm_status cuda_cpu_prepare_segments(cm_stream *stream, const cm_call_list *calls, void **kept) {
+    cm_fused_segments *all;
+    CM_TRY(cm_fused_segments_create(stream, calls, false, &all));
+    *kept = all;
+    return CM_OK;
+}
+
 cm_status cuda_cpu_run_segments(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) {
     cm_fused_segments *all = *kept;
-    if (!all) CM_TRY(cm_fused_segments_create(stream, calls, false, &all));
-    *kept = all;
+    if (!all) CM_TRY(cuda_cpu_prepare_segments(stream, calls, kept));
+    all = *kept;
     if (!cm_fused_segments_is_whole(all)) cuda_cpu_segments += cm_fused_segments_count(all);
     return run_list(stream, calls, captures, kept);
 }

@@ -8,9 +8,12 @@
 
 extern const cm_backend_class cuda_cpu_class;
 
-/* In place of its `run_list`: with fused segments, as on a GPU; how many of those that are not a whole pass have run.
+/* In place of its `run_list`, and `prepare_list`: with fused segments, as on a GPU, which of passes that train are
+ * chosen by an estimate or, with the second one, as if they were measured; how many of those that are not a whole pass
+ * have run.
  */
 cm_status cuda_cpu_run_segments(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept);
+cm_status cuda_cpu_prepare_segments(cm_stream *stream, const cm_call_list *calls, void **kept);
 extern int cuda_cpu_segments;
 
 /* A backend of this class; and closes it after its streams. */
@@ -29,6 +32,7 @@ typedef struct cuda_cpu_autotuning {
 } cuda_cpu_autotuning;
 extern int cuda_cpu_winner;
 extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */
+extern bool cuda_cpu_unmeasured;  /* no candidate runs */
 extern cuda_cpu_autotuning cuda_cpu_chosen;
 
 /* Launches of kernels and products since the start, for tests that count. */

@@ -17,9 +17,11 @@ typedef struct each_call {
     const cm_call_list *pass;
 } each_call;
 
+/* But for those that no launch for all of them makes, either. */
 static cm_status launch_each(void *context) {
     const each_call *e = context;
-    for (int i = 0; i < e->pass->count; i++) CM_TRY(cm_call_run(e->stream, &e->pass->calls[i]));
+    for (int i = 0; i < e->pass->count; i++)
+        if (e->pass->calls[i].branch == 0) CM_TRY(cm_call_run(e->stream, &e->pass->calls[i]));
     return CM_OK;
 }
 
@@ -66,21 +68,21 @@ uint64_t cm_row_digest(const cm_row_kernel_args *args) {
 
 static void name_pass(const cm_call_list *pass, const cm_row_kernel_args *args, char key[CM_AUTOTUNE_KEY_BYTES]) {
     snprintf(key, CM_AUTOTUNE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64,
-             pass->work ? "pass" : "segment", (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps,
-             cm_row_digest(args));
+             pass->work     ? "pass"
+             : pass->infers ? "segment"
+                            : "segment of training",
+             (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps, cm_row_digest(args));
 }
 
 cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_kernel_args *args,
-                                  const cm_cuda_candidate *launch, bool *one) {
+                                  const cm_cuda_candidate *launch, int count, int *winner) {
     each_call each = {stream, pass};
-    const cm_cuda_candidate candidate[] = {{launch_each, &each}, *launch};
+    cm_cuda_candidate candidate[1 + CM_ROW_WAYS] = {{launch_each, &each}};
     char key[CM_AUTOTUNE_KEY_BYTES];
-    int winner = 0;
+    for (int i = 0; i < count; i++) candidate[1 + i] = launch[i];
     name_pass(pass, args, key);
     if (pass->work) CM_TRY(number_rows(stream, pass)); /* a fused segment has no such calls */
-    CM_TRY(cm_ops_choose(stream, key, candidate, 2, &winner));
-    *one = winner == 1;
-    return CM_OK;
+    return cm_ops_choose(stream, key, candidate, 1 + count, winner);
 }
 
 /* ---- estimated ---- */
@@ -90,10 +92,10 @@ cm_status cm_row_autotune_measure(cm_stream *stream, const cm_call_list *pass, c
  * rows of a tile, 2 of one that lies across; elsewhere a row has few lanes, which take their numbers in turn. In
  * float32 it is 2 of those, and 1 across, for which 1 is taken: segments were not worth it there, and smaller layers
  * have not been measured. */
-static int64_t clocks_of(const cm_row_step *s) {
-    enum { BEGIN = 1500, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 500 };
+static int64_t clocks_of(const cm_row_step *s, int lanes) {
+    enum { BEGIN = 1500, CLOCKS_OF_NUMBER = 500 };
     const int64_t numbers = (int64_t)s->n * s->k;
-    if (!cm_row_is_layer(s)) return BEGIN + (numbers + LANES - 1) / LANES * CLOCKS_OF_NUMBER;
+    if (!cm_row_is_layer(s)) return BEGIN + (numbers + lanes - 1) / lanes * CLOCKS_OF_NUMBER;
     return BEGIN + numbers / (s->type == CM_F32 ? 1 : s->op == CM_OP_dense ? 4 : 2);
 }
 
@@ -103,6 +105,6 @@ bool cm_row_autotune_estimate(const cm_row_kernel_args *args, int multiprocessor
     enum { CLOCKS_OF_LAUNCH = 5000 };
     const int64_t waves = (cm_row_tiles(args) + multiprocessors - 1) / multiprocessors;
     int64_t clocks = 0;
-    for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i]);
+    for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i], cm_row_lanes(args->tile < CM_ROW_TILE));
     return waves * clocks <= (int64_t)args->steps * CLOCKS_OF_LAUNCH;
 }

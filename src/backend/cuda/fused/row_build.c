@@ -303,17 +303,17 @@ static int rows_of(const cm_call_list *pass) {
     return 0;
 }
 
-/* Of what infers, blocks have half as many rows where there are multiprocessors for them all. */
-static int tile_of(const cm_call_list *pass, int rows, int multiprocessors) {
+/* Blocks have half as many rows where there are multiprocessors for them all. */
+static int tile_of(int rows, int multiprocessors) {
     const int few = CM_ROW_TILE / 2;
-    return pass->infers && (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
+    return (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
 }
 
 int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_args *args) {
     cm_row_places all = {.pass = pass, .args = args, .shows = !pass->work};
     const int rows = rows_of(pass);
     int calls = 0;
-    *args = (cm_row_kernel_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};
+    *args = (cm_row_kernel_args){.rows = rows, .tile = tile_of(rows, multiprocessors)};
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
         if (pass->calls[calls].branch != 0 || add_call(&all, &pass->calls[calls])) continue;

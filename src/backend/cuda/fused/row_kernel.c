@@ -5,10 +5,12 @@
 
 #include "backend/cuda/fused/row_autotune.h"
 #include "backend/cuda/fused/row_build.h"
+#include "backend/cuda/fused/row_shared.h"
 #include "core/arena.h"
 
 struct cm_row_kernel {
     cm_row_kernel_args args;
+    bool shares;      /* weights that several steps read are in shared memory */
     uint64_t version; /* of the addresses in it */
 };
 
@@ -16,6 +18,7 @@ struct cm_row_kernel {
 static bool build(const cm_stream *stream, const cm_call_list *pass, cm_row_kernel *made) {
     const cm_ops_limits limits = cm_ops_limits_of(stream);
     if (!cm_row_build_whole(pass, &limits, &made->args)) return false;
+    if (made->shares && !cm_row_share_repeated(&made->args, limits.block_bytes)) return false;
     made->version = pass->version;
     return true;
 }
@@ -47,30 +50,47 @@ static cm_status launch_whole(void *context) {
     return launch(w->stream, w->args, w->training);
 }
 
-static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_kernel_args *args, bool *out) {
-    whole all = {stream, args, is_segment(pass)};
-    const cm_cuda_candidate candidate = {launch_whole, &all};
-    if (pass->infers) return cm_row_autotune_measure(stream, pass, args, &candidate, out);
-    *out = cm_row_autotune_estimate(args, cm_ops_limits_of(stream).multiprocessors);
+/* The kernel with weights in the device's memory, and with some in shared memory. */
+typedef struct ways {
+    cm_row_kernel global, shared;
+} ways;
+
+/* *out: the one that is the fastest; NULL: those are the calls by themselves. */
+static cm_status measure(cm_stream *stream, const cm_call_list *pass, ways *of, const cm_row_kernel **out) {
+    whole global = {stream, &of->global.args, is_segment(pass)}, shared = {stream, &of->shared.args, true};
+    const cm_cuda_candidate launch[CM_ROW_WAYS] = {{launch_whole, &global}, {launch_whole, &shared}};
+    int winner = 0;
+    of->shared.shares = true;
+    const int count = is_segment(pass) && build(stream, pass, &of->shared) ? CM_ROW_WAYS : 1;
+    CM_TRY(cm_row_autotune_measure(stream, pass, &of->global.args, launch, count, &winner));
+    *out = winner == 0 ? NULL : winner == 1 ? &of->global : &of->shared;
     return CM_OK;
 }
 
-static cm_status decide(cm_stream *stream, const cm_call_list *pass, cm_row_kernel *made, bool *out) {
-    *out = build(stream, pass, made);
-    return *out ? is_worth_it(stream, pass, &made->args, out) : CM_OK;
+static cm_status decide(cm_stream *stream, const cm_call_list *pass, ways *of, const cm_row_kernel **out) {
+    *out = NULL;
+    if (!build(stream, pass, &of->global)) return CM_OK;
+    if (pass->infers || pass->is_idle) return measure(stream, pass, of, out);
+    if (cm_row_autotune_estimate(&of->global.args, cm_ops_limits_of(stream).multiprocessors)) *out = &of->global;
+    return CM_OK;
+}
+
+/* Copies what was chosen. */
+static cm_status keep(const cm_row_kernel *chosen, cm_row_kernel **out) {
+    if (!chosen) return CM_OK;
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a fused row-wise kernel"));
+    **out = *chosen;
+    return CM_OK;
 }
 
 cm_status cm_row_kernel_create(cm_stream *stream, const cm_call_list *pass, cm_row_kernel **out) {
-    cm_row_kernel *made = NULL;
-    bool fuses = false;
+    const cm_row_kernel *chosen;
+    ways *of = NULL;
     *out = NULL;
-    CM_TRY(cm_alloc(&made, 1, sizeof *made, "a fused row-wise kernel"));
-    cm_status status = decide(stream, pass, made, &fuses);
-    if (status == CM_OK && fuses) {
-        *out = made;
-    } else {
-        free(made);
-    }
+    CM_TRY(cm_alloc(&of, 1, sizeof *of, "a fused row-wise kernel"));
+    cm_status status = decide(stream, pass, of, &chosen);
+    if (status == CM_OK) status = keep(chosen, out);
+    free(of);
     return status;
 }
 

@@ -280,6 +280,10 @@ CM_KERNEL_COPIED void cm_row_steps(const cm_row_kernel_args *a, int64_t item, bo
     t.rows = cm_least(a->rows - t.first, a->tile);
     t.is_short = a->tile < CM_ROW_TILE;
     t.memory = lanes->memory;
+    if (trains && a->keeps) {
+        cm_row_keep_all(a, t.memory, &block);
+        cm_lanes_sync(&block);
+    }
     for (int i = -AHEAD; i < steps; i++) {
         if (i > 0) cm_lanes_sync(&block);
         if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, &block);

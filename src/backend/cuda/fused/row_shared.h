@@ -1,5 +1,5 @@
 /* Weights of a fused row-wise kernel that a block keeps in shared memory: worth it where it takes its rows through the
- * pass many times (agent/cuda/simulations.h). */
+ * pass many times (agent/cuda/simulations.h), or where several steps read one, as those of an unroll do. */
 #ifndef CM_BACKEND_CUDA_FUSED_ROW_SHARED_H
 #define CM_BACKEND_CUDA_FUSED_ROW_SHARED_H
 
@@ -32,7 +32,8 @@ typedef struct cm_row_words {
 static CM_HD inline cm_row_words cm_row_words_of(const cm_row_step *s) {
     const bool wide = s->type == CM_F32;
     const int there = s->of.dense.weight_row, here = s->of.dense.shared_row;
-    const cm_row_words words = {wide ? here : here / 2, wide ? there : there / 2, wide ? s->k : there / 2};
+    const int columns = s->op == CM_OP_dense ? s->k : s->n;
+    const cm_row_words words = {wide ? here : here / 2, wide ? there : there / 2, wide ? columns : there / 2};
     return words;
 }
 
@@ -42,7 +43,7 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
     const cm_row_words words = cm_row_words_of(s);
     const uint32_t *from = (const uint32_t *)s->of.dense.weight;
     uint32_t *to = (uint32_t *)(void *)(memory + s->of.dense.shared), own[AT_ONCE];
-    const int rows = s->of.dense.shared_rows;
+    const int rows = s->op == CM_OP_dense ? s->of.dense.shared_rows : s->k;
     for (int first = lanes->index / CM_WARP; first < rows; first += CM_ROW_WARPS * AT_ONCE)
         for (int at = lanes->index % CM_WARP; at < words.kept; at += CM_WARP) {
             for (int i = 0; i < AT_ONCE; i++) {
@@ -54,16 +55,20 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
         }
 }
 
-/* Copies all that have a place; to be met after. */
+/* Copies all that have a place; a barrier is to follow. */
 CM_KERNEL void cm_row_keep_all(const cm_row_kernel_args *a, float *memory, const cm_lanes *lanes) {
     for (int i = 0; i < a->steps; i++)
-        if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);
+        if (cm_row_is_layer(&a->step[i]) && a->step[i].of.dense.keeps) cm_row_keep(&a->step[i], memory, lanes);
 }
 
 /* Gives weights of layers places, one after the other from byte `first` of shared memory on: those that end before
  * `end`, and then, of those that do not, as many of the first rows as there is still space for. Returns where the last
  * one ends, or `first`: multiples of 16, as `first` is one. */
 uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end);
+
+/* Gives the weights that several steps of cm_row_training read places after the rows of a tile, as far as a block has
+ * `bytes` for them and the arguments; false if none has one. */
+bool cm_row_share_repeated(cm_row_kernel_args *args, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,10 @@ typedef struct cm_row_step {
             const float *bias, *columns;     /* columns: those of the encoding; either may be NULL */
             int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros after k */
             /* where a block keeps a copy of the weight's first rows (row_shared.h): float of its memory, a multiple of
-             * 4; elements from row to row, zeros after k; how many, a multiple of CM_ROW_OUTPUTS or all */
+             * 4; elements from row to row, zeros after the weight's; how many, a multiple of CM_ROW_OUTPUTS or all. Of
+             * dense_backward all are kept, and n stands here */
             int32_t shared, shared_row, shared_rows;
+            bool keeps; /* it is this step that copies it */
         } dense;
         struct {
             const float *scale, *shift, *mean, *variance; /* the last two of batch_norm_inference */
@@ -72,6 +74,7 @@ typedef struct cm_row_kernel_args {
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
     uint32_t ahead;  /* bytes of a weight that are fetched ahead, at most */
+    bool keeps;      /* steps of cm_row_training have weights in shared memory */
     cm_row_step step[CM_ROW_STEPS];
 } cm_row_kernel_args;
 

@@ -21,8 +21,11 @@ struct cm_fused_segments {
 };
 
 static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
-    return (cm_call_list){
-        .calls = pass->calls + first, .count = count, .infers = pass->infers, .version = pass->version};
+    return (cm_call_list){.calls = pass->calls + first,
+                          .count = count,
+                          .infers = pass->infers,
+                          .is_idle = pass->is_idle,
+                          .version = pass->version};
 }
 
 /* How many of the calls from `first` on make a fused segment. It ends with a call that is a step of it: those with

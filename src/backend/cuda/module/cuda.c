@@ -223,6 +223,7 @@ static const cm_backend_class class_of_cuda = {
     .event_synchronize = event_synchronize,
     .event_destroy = event_destroy,
     .fuse = cm_cuda_fuse,
+    .prepare_list = cm_cuda_prepare_list,
     .run_list = cm_cuda_run_list,
     .destroy_graph = cm_cuda_destroy_graph,
     .capture = cm_cuda_capture,

@@ -86,9 +86,11 @@ extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
 
 /* ---- what graphs.c gives ----------------------------------------------------------------------------------------- */
 
-/* The hooks of the class (backend.h: fuse, run_list, capture, destroy_graph). Fused segments are one launch each,
- * unless the backend was unfused when the list was first run. One that is the whole list gets no graph of its own. */
+/* The hooks of the class (backend.h: fuse, prepare_list, run_list, capture, destroy_graph). Fused segments are one
+ * launch each, unless the backend was unfused when the list was first run. One that is the whole list gets no graph of
+ * its own. */
 cm_status cm_cuda_fuse(cm_stream *stream, const cm_call_list *calls, void **kept) CM_MUST_USE;
+cm_status cm_cuda_prepare_list(cm_stream *stream, const cm_call_list *calls, void **kept) CM_MUST_USE;
 cm_status cm_cuda_run_list(cm_stream *stream, const cm_call_list *calls, bool captures, void **kept) CM_MUST_USE;
 cm_status cm_cuda_capture(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
                           void **kept) CM_MUST_USE;

@@ -50,6 +50,11 @@ cm_status cm_cuda_fuse(cm_stream *stream, const cm_call_list *calls, void **kept
     return CM_OK;
 }
 
+cm_status cm_cuda_prepare_list(cm_stream *stream, const cm_call_list *calls, void **kept) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return prepare_list(stream, calls, false, kept);
+}
+
 typedef struct list_work {
     cm_stream *stream;
     const cm_call_list *calls;

@@ -15,7 +15,6 @@
 
 enum { WIDE = 7 /* a kind, that takes long */ };
 
-static const int row_counts[] = {1, 16, 37};
 static const struct {
     cm_dtype type;
     float tolerance; /* of the largest number of a tensor */
@@ -39,32 +38,75 @@ static int unroll(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype t
     return cuda_cpu_launches - before;
 }
 
-START_TEST(a_segment_leaves_what_its_calls_leave) {
-    const int kind = _i / 3, type = _i % 3;
-    const cm_backend_class segmenting = segmenting_class();
-    for (size_t r = kind == WIDE ? 2 : 0; r < sizeof row_counts / sizeof *row_counts; r++) {
-        cm_test_unrolled want, got;
-        cm_backend apart, fused;
-        cuda_cpu_open(&apart), cuda_cpu_open(&fused);
-        fused.kind = &segmenting;
-        cuda_cpu_segments = 0;
-        const int many = unroll(&want, &apart, kind, types[type].type, row_counts[r]);
-        ck_assert_int_eq(cuda_cpu_segments, 0);
-        const int few = unroll(&got, &fused, kind, types[type].type, row_counts[r]);
-        if (kind == WIDE && types[type].type == CM_F32) {
-            ck_assert_int_eq(cuda_cpu_segments, 0); /* wide layers in float32 are not worth it */
-        } else {
-            ck_assert_int_gt(cuda_cpu_segments, 0);
-        }
-        ck_assert_int_lt(few, many);
-        if (kind == 0) { /* states, heads, and both backwards */
-            ck_assert_int_eq(cuda_cpu_segments, 4);
-            ck_assert_int_lt(few, many / 2);
-        }
-        cm_test_unrolled_compare(&got, &want, types[type].tolerance);
-        cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
-        cuda_cpu_close(&apart), cuda_cpu_close(&fused);
+/* Which launch for all calls of a segment is the fastest: of weights in the device's memory, or in the block's. */
+enum { GLOBAL = 1, SHARED = CUDA_CPU_LAST };
+
+static const struct {
+    int rows, multiprocessors; /* those are too few for tiles of 8 rows in the last one */
+} shapes[] = {{1, 132}, {16, 132}, {37, 4}};
+
+/* An unroll in segments against one in calls. */
+static void compare_unrolls(int kind, int type, int rows) {
+    cm_backend_class segmenting = segmenting_class();
+    cm_test_unrolled want, got;
+    cm_backend apart, fused;
+    segmenting.prepare_list = cuda_cpu_prepare_segments;
+    cuda_cpu_open(&apart), cuda_cpu_open(&fused);
+    fused.kind = &segmenting;
+    cuda_cpu_segments = 0;
+    const int many = unroll(&want, &apart, kind, types[type].type, rows);
+    ck_assert_int_eq(cuda_cpu_segments, 0);
+    const int few = unroll(&got, &fused, kind, types[type].type, rows);
+    ck_assert_int_gt(cuda_cpu_segments, 0);
+    ck_assert_int_lt(few, many);
+    if (kind == 0) { /* states, heads, and both backwards */
+        ck_assert_int_eq(cuda_cpu_segments, 4);
+        ck_assert_int_lt(few, many / 2);
     }
+    cm_test_unrolled_compare(&got, &want, types[type].tolerance);
+    cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
+    cuda_cpu_close(&apart), cuda_cpu_close(&fused);
+}
+
+START_TEST(a_segment_leaves_what_its_calls_leave) {
+    const int kind = _i / 3, type = _i % 3, count = sizeof shapes / sizeof *shapes;
+    cuda_cpu_unmeasured = true;
+    for (int shape = kind == WIDE ? count - 1 : 0; shape < count; shape++) {
+        cuda_cpu_winner = (kind + shape) % 2 ? GLOBAL : SHARED;
+        cuda_cpu_limits.multiprocessors = shapes[shape].multiprocessors;
+        compare_unrolls(kind, type, shapes[shape].rows);
+    }
+}
+END_TEST
+
+/* When a pass is created nothing that it touches is of use yet. */
+START_TEST(segments_of_training_are_measured_when_a_pass_is_created) {
+    cuda_cpu_segments = 0;
+    compare_unrolls(0, 0, 16);
+    ck_assert_int_eq(strncmp(cuda_cpu_chosen.key, "segment of training of rows", 27), 0);
+    ck_assert_int_gt(cuda_cpu_chosen.launches[0], 3);
+    for (int i = 1; i < 3; i++) ck_assert_int_eq(cuda_cpu_chosen.launches[i], 1);
+}
+END_TEST
+
+static void count_nothing(const char *kernel) { (void)kernel; }
+
+/* Later nothing may run to be measured. */
+START_TEST(segments_of_training_are_estimated_when_a_list_first_runs) {
+    const cm_backend_class segmenting = segmenting_class();
+    cm_test_unrolled u;
+    cm_backend cuda;
+    cuda_cpu_open(&cuda);
+    cuda.kind = &segmenting;
+    cuda_cpu_told = count_nothing;
+    cuda_cpu_segments = 0;
+    unroll(&u, &cuda, _i ? WIDE : 0, CM_F32, 37);
+    if (_i) ck_assert_int_lt(cuda_cpu_segments, 4); /* wide layers in float32 are not worth it */
+    if (!_i) ck_assert_int_eq(cuda_cpu_segments, 4);
+    ck_assert_int_eq(cuda_cpu_chosen.key[0], 0);
+    cuda_cpu_told = NULL;
+    cm_test_unrolled_close(&u);
+    cuda_cpu_close(&cuda);
 }
 END_TEST
 
@@ -444,6 +486,8 @@ int main(void) {
     TCase *unrolls = tcase_create("unrolls"), *small = tcase_create("calls");
     tcase_set_timeout(unrolls, 60);
     tcase_add_loop_test(unrolls, a_segment_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
+    tcase_add_test(unrolls, segments_of_training_are_measured_when_a_pass_is_created);
+    tcase_add_loop_test(unrolls, segments_of_training_are_estimated_when_a_list_first_runs, 0, 2);
     tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_segments_and_equals_ref);
     tcase_add_test(unrolls, segments_of_an_inference_are_measured);
     tcase_add_loop_test(unrolls, segments_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
