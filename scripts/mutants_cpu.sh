@@ -40,6 +40,20 @@ backend/cpu/int8.c|if (g.residual) g.residual += result;|
 backend/cpu/int8.c|words[i] = p->kernels->zero|words[i] = 1
 backend/cpu/int8.c|p->step % p->layout.numbers == 0;|true;
 backend/cpu/int8.c|x += image, g.c += result|g.c += result
+backend/cpu/int8_winograd.inc|2 * (d[0] - d[2]) + even|2 * (d[0] - d[2]) - even
+backend/cpu/int8_winograd.inc|even - d[2] - d[1]|even - d[2] + d[1]
+backend/cpu/int8_winograd.inc|d[3] - d[2] + 2 * twice|d[3] - d[2] + twice
+backend/cpu/int8_winograd.inc|d[4] - d[2] - 2 * even|d[4] - d[2] + 2 * even
+backend/cpu/int8_winograd.inc|3 * m[0] - three - m[2] + m[3]|3 * m[0] - three + m[2] + m[3]
+backend/cpu/int8_winograd.inc|m[2] + 2 * m[3] - three|m[2] + m[3] - three
+backend/cpu/int8_winograd.inc|4 * m[3] + 6 * m[4]|4 * m[3] + 5 * m[4]
+backend/cpu/int8_winograd.inc|954437177u) >> 2|954437177u) >> 1
+backend/cpu/int8_winograd.inc|if (row < 0) continue;|
+backend/cpu/int8_winograd.c|a + 2 * b + 4 * c|a + 2 * b + 3 * c
+backend/cpu/int8_winograd.c|u[2 * to] = a - b + c|u[2 * to] = a + b + c
+backend/cpu/int8_winograd.c|(size_t)(c / 2) * CM_GEMM_PANEL|(size_t)0 * CM_GEMM_PANEL
+backend/cpu/int8_winograd.c|left = SIDE * (size_t)(t % p->across)|left = (size_t)(t % p->across)
+backend/cpu/int8_winograd.c|h < p->height && w < p->width ?|h < p->height ?
 core/von_mises_words.inc|(p1 >> 32) ^ c[1][g] ^ k0|(p0 >> 32) ^ c[1][g] ^ k0
 core/von_mises_words.inc|key.word[1] += CM_PHILOX_KEY_1|key.word[1] += CM_PHILOX_KEY_0
 core/von_mises_words.inc|step >> 32|wide_all(0)
