@@ -36,6 +36,11 @@ void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i) {
     ptx_come(t, PTX_SYNCS, UINT32_MAX);
 }
 
+void ptx_come_to_s8_product(thread *t, const ptx_instruction *i) {
+    (void)i;
+    ptx_come(t, PTX_SYNCS, UINT32_MAX);
+}
+
 static bool is_shuffle(const ptx_instruction *i) {
     return i->run == ptx_come_to_shuffle || i->run == ptx_come_to_shuffle_from;
 }
@@ -170,8 +175,49 @@ static void write_sums(thread *t, const factors *f) {
     for (int k = 0; k < 4; k++) PTX_AT(D + k).f32 = sums[k];
 }
 
+/* mma.m16n8k32 of s8 with sums of s32, which wrap: a word is four neighbours along the sum, and word i of a and b is
+ * where number i of those of tf32 is. */
+enum { WORD = 4, BYTES_DEPTH = 32 };
+
+typedef struct whole_factors {
+    int8_t a[ROWS][BYTES_DEPTH], b[BYTES_DEPTH][COLUMNS];
+} whole_factors;
+
+static void read_bytes(const thread *t, whole_factors *f) {
+    const ptx_instruction *i = t->at;
+    const int group = t->index % PTX_WARP / 4, member = t->index % 4;
+    for (int k = 0; k < 4; k++)
+        for (int byte = 0; byte < WORD; byte++)
+            f->a[group + k % 2 * 8][WORD * (member + k / 2 * 4) + byte] = (int8_t)(PTX_AT(A + k).u32 >> 8 * byte);
+    for (int k = 0; k < 2; k++)
+        for (int byte = 0; byte < WORD; byte++)
+            f->b[WORD * (member + k * 4) + byte][group] = (int8_t)(PTX_AT(B + k).u32 >> 8 * byte);
+}
+
+static void write_whole_sums(thread *t, const whole_factors *f) {
+    const ptx_instruction *i = t->at;
+    const int group = t->index % PTX_WARP / 4, member = t->index % 4;
+    uint32_t sums[4];
+    for (int k = 0; k < 4; k++) {
+        const int row = k < 2 ? group : group + 8, column = 2 * member + k % 2;
+        sums[k] = PTX_AT(C + k).u32;
+        for (int at = 0; at < BYTES_DEPTH; at++) sums[k] += (uint32_t)(f->a[row][at] * f->b[at][column]);
+    }
+    for (int k = 0; k < 4; k++) PTX_AT(D + k).u64 = sums[k];
+}
+
+static void multiply_bytes(thread *all) {
+    whole_factors f;
+    for (int k = 0; k < PTX_WARP; k++) read_bytes(&all[k], &f);
+    for (int k = 0; k < PTX_WARP; k++) write_whole_sums(&all[k], &f);
+}
+
 static void multiply(thread *all) {
     const ptx_run_function run = all[0].at->run;
+    if (run == ptx_come_to_s8_product) {
+        multiply_bytes(all);
+        return;
+    }
     factors f = {.a = {{0.0}}};
     for (int k = 0; k < PTX_WARP; k++) {
         if (run == ptx_come_to_tf32_product)

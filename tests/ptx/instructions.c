@@ -179,7 +179,9 @@ static void finish_product(reader *r, draft *d) {
 
 static uint8_t written_by(ptx_run_function run, int operands) {
     if (run == ptx_come_to_shuffle || run == ptx_come_to_shuffle_from) return 2;
-    if (run == ptx_come_to_bf16_product || run == ptx_come_to_f16_product || run == ptx_come_to_tf32_product) return 4;
+    if (run == ptx_come_to_bf16_product || run == ptx_come_to_f16_product || run == ptx_come_to_tf32_product ||
+        run == ptx_come_to_s8_product)
+        return 4;
     return operands > 1;
 }
 

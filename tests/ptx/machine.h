@@ -240,6 +240,7 @@ bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i);
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_f16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i);
+void ptx_come_to_s8_product(thread *t, const ptx_instruction *i);
 /* Lets lanes of the mask go on that have come to the same instruction and wait for one another alone: false if they do
  * not. */
 bool ptx_sync_at_once(block *b, int first, uint32_t mask);

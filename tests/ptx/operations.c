@@ -38,6 +38,12 @@ static uint32_t permuted(uint32_t a, uint32_t b, uint32_t which) {
     return result;
 }
 
+/* c and the products of four bytes with a sign. */
+static uint32_t dot_of_bytes(uint32_t a, uint32_t b, uint32_t c) {
+    for (int i = 0; i < 4; i++) c += (uint32_t)((int8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i));
+    return c;
+}
+
 /* The NaN that a device makes. */
 static float made(float x) {
     static const union {
@@ -176,6 +182,7 @@ static ptx_operation rows[] = {
     {"mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32", 14, ptx_come_to_bf16_product, NULL},
     {"mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32", 14, ptx_come_to_f16_product, NULL},
     {"mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32", 14, ptx_come_to_tf32_product, NULL},
+    {"mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32", 14, ptx_come_to_s8_product, NULL},
 };
 
 static int by_name(const void *a, const void *b) {

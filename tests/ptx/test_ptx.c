@@ -83,6 +83,7 @@ static const sample samples[] = {
     {"cvt.rzi.s32.f32 %r1, 0f4F800000;", 0x7fffffffu},
     {"cvt.rzi.s32.f32 %r1, 0f7FC00000;", 0},
     {"popc.b32 %r1, 0xf0010003;", 7},
+    {"dp4a.s32.s32 %r1, 0x80ff0203, 0x7f040580, 1000;", (uint32_t)(1000 - 128 * 127 - 4 + 10 - 3 * 128)},
     {"cvt.sat.f32.f32 %f1, 0f40000000; mov.b32 %r1, %f1;", 0x3f800000u},
     {"cvt.sat.f32.f32 %f1, 0f7FC00000; mov.b32 %r1, %f1;", 0},
     {"cvt.rn.f32.f64 %f1, 0d3FF0000010000000; mov.b32 %r1, %f1;", 0x3f800000u},
@@ -264,6 +265,38 @@ START_TEST(matrices_of_tf32_are_multiplied_in_the_layout_of_the_isa) {
     write_tf32();
     expect_ok(TF32, WARP, 1);
     expect_products(8);
+}
+END_TEST
+
+/* Of whole numbers of 8 bits, four in a word, whose depth is 32. */
+static void write_bytes(void) {
+    for (int lane = 0; lane < WARP; lane++) {
+        const int group = lane >> 2, member = lane % 4;
+        uint32_t *mine = words + lane * 16;
+        memset(mine, 0, 16 * sizeof *mine);
+        for (int byte = 0; byte < 4; byte++) {
+            const int k = member * 4 + byte, shift = 8 * byte;
+            for (int reg = 0; reg < 4; reg++)
+                mine[reg] |= ((uint32_t)(int)a_at(reg % 2 ? group + 8 : group, k + reg / 2 * 16) & 255) << shift;
+            for (int reg = 0; reg < 2; reg++)
+                mine[4 + reg] |= ((uint32_t)(int)b_at(k + reg * 16, group) & 255) << shift;
+        }
+        for (int i = 0; i < 4; i++) mine[8 + i] = (uint32_t)c_at(i < 2 ? group : group + 8, member * 2 + (i & 1));
+    }
+}
+
+START_TEST(matrices_of_bytes_are_multiplied_in_the_layout_of_the_isa) {
+    write_bytes();
+    expect_ok(BEGIN "mul.wide.u32 %d2, %r0, 64; add.s64 %d2, %d0, %d2;\n"
+                    "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d2]; ld.global.v2.u32 {%r5, %r6}, [%d2+16];\n"
+                    "ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%d2+32];\n"
+                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r7, %r8, %r9, %r10}, {%r1, %r2, %r3, %r4},\n"
+                    "{%r5, %r6}, {%r7, %r8, %r9, %r10}; st.global.v4.u32 [%d2+48], {%r7, %r8, %r9, %r10};" END,
+              WARP, 1);
+    for (int i = 0; i < WARP * 16; i++) { /* as expect_products reads them */
+        if (i % 16 >= 12) words[i] = bits_of((float)(int32_t)words[i]);
+    }
+    expect_products(32);
 }
 END_TEST
 
@@ -465,6 +498,7 @@ int main(void) {
     tcase_add_test(tc, shuffles_exchange_numbers_between_lanes);
     tcase_add_loop_test(tc, matrices_are_multiplied_in_the_layout_of_the_isa, 0, 2);
     tcase_add_test(tc, matrices_of_tf32_are_multiplied_in_the_layout_of_the_isa);
+    tcase_add_test(tc, matrices_of_bytes_are_multiplied_in_the_layout_of_the_isa);
     tcase_add_test(tc, factors_of_tf32_have_no_other_bits);
     tcase_add_test(tc, a_barrier_brings_what_others_wrote);
     tcase_add_test(tc, bytes_of_a_word_are_threads_own);
