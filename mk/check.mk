@@ -317,8 +317,8 @@ KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(filter %/test_cud
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half row_kernel segments towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
-	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' HALF_OBJECTS='$(call KERNEL_TEST_OBJ,half)' \
+mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half int8 row_kernel segments towers),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' HALF_OBJECTS='$(call KERNEL_TEST_OBJ,half)' INT8_OBJECTS='$(call KERNEL_TEST_OBJ,int8)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_kernel)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'

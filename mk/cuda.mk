@@ -120,10 +120,10 @@ PTX_ARCHS ?= 90a 75 $(PTX_NEWEST)
 PTX_SRC_OF = $(notdir $(if $(filter 75,$1),$(filter-out %/tower.cu %/simulations.cu,$(KERNEL_SRC)),$(KERNEL_SRC)))
 PTX_FILES = $(foreach a,$(PTX_ARCHS),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(call PTX_SRC_OF,$a)))
 PTX_TESTS_90A = backend/cuda/ops/test_cuda_ops mcts/test_device_search run/test_far backend/cuda/fused/test_cuda_row_kernel backend/cuda/ops/test_cuda_copies backend/cuda/ops/test_cuda_sums \
-    backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_towers backend/cuda/ops/test_cuda_half backend/test_nonfinite agent/test_device_planner \
+    backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_towers backend/cuda/ops/test_cuda_half backend/cuda/ops/test_cuda_int8 backend/test_nonfinite agent/test_device_planner \
     agent/test_simulations
-PTX_TESTS_75 = agent/test_device_planner backend/cuda/ops/test_cuda_half backend/test_nonfinite
-PTX_TESTS_NEWEST = agent/test_simulations backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/fused/test_cuda_towers
+PTX_TESTS_75 = agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/ops/test_cuda_int8 backend/test_nonfinite
+PTX_TESTS_NEWEST = backend/cuda/ops/test_cuda_int8 agent/test_simulations backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/fused/test_cuda_towers
 RUN_PTX = @echo 'PTX of compute_$1'; $3 CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
@@ -150,7 +150,7 @@ $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 	    $(filter %/$(*F).cu,$(KERNEL_SRC)) -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/,cuda/ops/test_cuda_ops cuda/ops/test_cuda_half cuda/ops/test_cuda_copies cuda/fused/test_cuda_row_kernel cuda/fused/test_cuda_segments \
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/,cuda/ops/test_cuda_ops cuda/ops/test_cuda_half cuda/ops/test_cuda_int8 cuda/ops/test_cuda_copies cuda/fused/test_cuda_row_kernel cuda/fused/test_cuda_segments \
     test_ops_far test_ops test_nonfinite test_streams test_op_speed) \
     $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_graphs $(BUILD)/tests/mcts/test_device_search $(addprefix $(BUILD)/tests/agent/test_,device_planner simulations searches) \
     $(BUILD)/tests/distributed/test_nccl

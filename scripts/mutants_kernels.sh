@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_half.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
+# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_half.c, test_cuda_int8.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
-# OBJECTS, HALF_OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
+# OBJECTS, HALF_OBJECTS, INT8_OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
 # kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -184,6 +184,51 @@ backend/cuda/ops/dense.h|k->action[row] : -1|k->action[0] : -1
 backend/cuda/ops/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
 backend/cuda/ops/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/ops/dense.h|cm_to_half(*cm_at(&k->x, at), k->type)|cm_to_half(*cm_at(&k->x, at), CM_BF16)
+backend/int8.h|y > -most ? y : -most|y
+backend/int8.h|low < most ? low : most|low
+backend/cuda/ops/int8.h|i < left ? (int)rintf|true ? (int)rintf
+backend/cuda/ops/int8.h|rintf(cm_int8_clipped|truncf(cm_int8_clipped
+backend/cuda/ops/int8.h|& 255u) << 8 * i|& 255u) << 4 * i
+backend/cuda/ops/int8.h|((uint32_t)number & 255u)|(uint32_t)number
+backend/cuda/ops/int8.h|cm_row(&k->x, at.row) + first, k->n - first|cm_row(&k->x, at.row) + first, k->n
+backend/cuda/ops/int8.h|cm_row(&k->x, at.row) + first|cm_row(&k->x, at.row)
+backend/cuda/ops/int8.h|cm_fake_range(row, k->columns, lanes)|cm_fake_range(row, k->channels, lanes)
+backend/cuda/ops/int8.h|k->to[item * words + i]|k->to[i]
+backend/cuda/ops/int8.h|row + tap * k->channels + first|row + tap + first
+backend/cuda/ops/int8.h|k->channels - first, inverse|k->channels, inverse
+backend/cuda/ops/int8.h|k->steps[item] = |k->steps[0] = 
+backend/cuda/ops/int8.h|row < k->rows ? row : k->rows - 1|row
+backend/cuda/ops/int8.h|const int pad = k->window / 2|const int pad = (k->window + 1) / 2
+backend/cuda/ops/int8.h|(int)cell.row * k->stride - pad|(int)cell.row - pad
+backend/cuda/ops/int8.h|(int)cell.column * k->stride - pad|(int)cell.column - pad
+backend/cuda/ops/int8.h|corner->y + tap / k->window, x = corner->x + tap % k->window|corner->y + tap % k->window, x = corner->x + tap / k->window
+backend/cuda/ops/int8.h|c >= k->place || y < 0|y < 0
+backend/cuda/ops/int8.h|y >= k->H|y > k->H
+backend/cuda/ops/int8.h|x < 0|false
+backend/cuda/ops/int8.h|x >= k->W|x > k->W
+backend/cuda/ops/int8.h|corner->image * k->H + y|corner->image + y
+backend/cuda/ops/int8.h|output < k->n ? output : k->n - 1|output
+backend/cuda/ops/int8.h|known * k->window * k->window + tap|known + tap
+backend/cuda/ops/int8.h|c < k->place ? cm_int8_piece_at(k->weight|true ? cm_int8_piece_at(k->weight
+backend/cuda/ops/int8.h|row + g + 8 * i)|row + g)
+backend/cuda/ops/int8.h|output + g + 8 * i, tap|output + g, tap
+backend/cuda/ops/int8.h|tap < taps; tap++|tap + 1 < taps; tap++
+backend/cuda/ops/int8.h|c += CM_INT8_CHUNK|c += 2 * CM_INT8_CHUNK
+backend/cuda/ops/int8.h|x[2 * i + 1].word + 2 * half|x[2 * i].word + 2 * half
+backend/cuda/ops/int8.h|{low[0], high[0], low[1], high[1]}|{low[0], low[1], high[0], high[1]}
+backend/cuda/ops/int8.h|weight[j].word + 2 * half|weight[j].word
+backend/cuda/ops/int8.h|k->steps[output] * k->step|k->steps[output]
+backend/cuda/ops/int8.h|k->variance[output] + k->epsilon|k->variance[output]
+backend/cuda/ops/int8.h|a.scale *= factor;|
+backend/cuda/ops/int8.h|k->shift[output] - k->mean[output]|k->shift[output] + k->mean[output]
+backend/cuda/ops/int8.h|if (k->residual.data) x += |if (k->residual.data) x -= 
+backend/cuda/ops/int8.h|cm_dense_action(&k->end, at.row)|cm_dense_action(&k->end, 0)
+backend/cuda/ops/int8.h|c / 2 * 8 + lanes->index % 4 * 2|c / 2 * 4 + lanes->index % 4 * 2
+backend/cuda/ops/int8.h|lanes->index % 4 * 2 + c % 2|lanes->index % 4 * 2
+backend/cuda/ops/int8.h|if (at.column >= k->n) continue|if (at.column > k->n) continue
+backend/cuda/ops/int8.h|if (at.row < k->rows) cm_int8_finish|cm_int8_finish
+backend/cuda/ops/int8.h|sum[i / 2][c / 2]|sum[i / 2][c / 4]
+backend/cuda/ops/int8.h|[i % 2 * 2 + c % 2]|[i % 2 * 2]
 backend/cuda/fused/row_product.h|low + 8 * s->x.stride|low
 backend/cuda/fused/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
 backend/cuda/fused/row_product.h|l->weight.row + 8 * l->q|l->weight.row + 4 * l->q
@@ -482,10 +527,15 @@ compile() {
     "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c "$1" -o "$WORK/$2.o" 2>/dev/null
 }
 
-# The kernels of operations are compiled in one file, those of the tree search in another. What towers are made of is in no
-# other kernel.
+# The kernels of operations are compiled in one file, those of the tree search in another. What towers, and layers in 8 bits, are
+# made of is in no other kernel.
 build() {
     changed=${1:-}
+    # shellcheck disable=SC2086
+    if [ "$changed" = backend/cuda/ops/int8.h ]; then
+        compile tests/backend/cuda/cuda_cpu.c kernels && "$CC" "$WORK/kernels.o" "$WORK/tree.o" $INT8_OBJECTS $LIBS -o "$WORK/int8"
+        return
+    fi
     # shellcheck disable=SC2086  # objects are lists
     compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/tower_build.c" towers &&
         "$CC" "$WORK/kernels.o" "$WORK/towers.o" $TOWER_OBJECTS $LIBS -o "$WORK/towers" || return 1
@@ -494,6 +544,7 @@ build() {
     compile tests/support/tree_cpu.c tree &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $HALF_OBJECTS $LIBS -o "$WORK/half" &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $INT8_OBJECTS $LIBS -o "$WORK/int8" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $SEGMENT_OBJECTS $LIBS -o "$WORK/segments" &&
         "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search" &&
@@ -530,6 +581,11 @@ is_killed() {
         by=cuda_half
         timeout 100 "$WORK/half" >/dev/null 2>&1 || return 0
         if [ "$stem" = batch_norm_half ]; then return 1; fi
+    fi
+    if [[ $stem = all || $stem = int8 ]]; then
+        by=cuda_int8
+        timeout 100 "$WORK/int8" >/dev/null 2>&1 || return 0
+        if [ "$stem" != all ]; then return 1; fi
     fi
     by=cuda_ops
     case $stem in

@@ -30,11 +30,14 @@ static CM_HD inline float cm_int8_inverse(float range) {
     return range < CM_INT8_LEAST ? 0.0f : (float)CM_INT8_MOST / range;
 }
 
-/* The number that stands for x, the nearest, of two the even one; NaN is the lowest. */
-static inline int cm_int8_of(float x, float inverse) {
+/* x in steps, between the ends; NaN is the lowest. */
+static CM_HD inline float cm_int8_clipped(float x, float inverse) {
     const float y = x * inverse, most = (float)CM_INT8_MOST, low = y > -most ? y : -most;
-    return (int)lrintf(low < most ? low : most);
+    return low < most ? low : most;
 }
+
+/* The number that stands for x, the nearest, of two the even one. */
+static inline int cm_int8_of(float x, float inverse) { return (int)lrintf(cm_int8_clipped(x, inverse)); }
 
 /* The range of n weights: the largest magnitude. */
 static inline float cm_int8_range(const float *weight, size_t n) {
@@ -53,8 +56,8 @@ static CM_HD inline bool cm_int8_is_unknown(float range) { return range < CM_INT
 /* x as products in 8 bits read it: the number that stands for it (cm_int8_of) times the step. What is not finite stays
  * so, that it is seen. */
 static CM_HD inline float cm_int8_fake(float x, float range) {
-    const float y = x * cm_int8_inverse(range), most = (float)CM_INT8_MOST, low = y > -most ? y : -most;
-    return cm_int8_is_unknown(range) || !isfinite(x) ? x : rintf(low < most ? low : most) * cm_int8_step(range);
+    const float number = rintf(cm_int8_clipped(x, cm_int8_inverse(range)));
+    return cm_int8_is_unknown(range) || !isfinite(x) ? x : number * cm_int8_step(range);
 }
 
 /* Does the gradient pass straight through? Not where x was clipped. */

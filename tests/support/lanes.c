@@ -9,7 +9,7 @@
 
 enum { STACK = 64 * 1024, GUARD = 64, NONSENSE = 0xff, GUARD_BYTE = 0x5a };
 
-typedef enum barrier_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT, PRODUCT_32 } barrier_kind;
+typedef enum barrier_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT, PRODUCT_32, PRODUCT_8 } barrier_kind;
 
 /* What a lane brings to a barrier. */
 typedef struct ticket {
@@ -20,6 +20,7 @@ typedef struct ticket {
     bool bfloat;
     uint32_t a[4], b[2];
     float a_32[4], b_32[2], sum[4];
+    int32_t whole[4]; /* sums of PRODUCT_8 */
 } ticket;
 
 /* The hub, or a lane, with the place where it was left. */
@@ -339,21 +340,25 @@ static void multiply(ticket *all) {
     add_products(all, 16, a, b);
 }
 
-/* What all lanes bring is multiplied by the first that comes back; each gets its sums. */
-static void sync_for_product(const cm_lanes *lanes, ticket *mine, float sum[4], void (*make)(ticket *all)) {
-    memcpy(mine->sum, sum, sizeof mine->sum);
+/* What all lanes bring is multiplied by the first that comes back; each finds its sums in the ticket that it gets. */
+static const ticket *sync_for_product(const cm_lanes *lanes, const ticket *mine, void (*make)(ticket *all)) {
     if (lanes->count != CM_WARP) ck_abort_msg("%d lanes have no product", lanes->count);
     bool first = sync_lanes(lanes, *mine);
     ticket *all = tickets(lanes);
     if (first) make(all);
-    memcpy(sum, all[lanes->index].sum, sizeof mine->sum);
+    return &all[lanes->index];
+}
+
+static void sync_for_sums(const cm_lanes *lanes, ticket *mine, float sum[4], void (*make)(ticket *all)) {
+    memcpy(mine->sum, sum, sizeof mine->sum);
+    memcpy(sum, sync_for_product(lanes, mine, make)->sum, sizeof mine->sum);
 }
 
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]) {
     ticket mine = {.kind = PRODUCT, .bfloat = bfloat};
     memcpy(mine.a, a, sizeof mine.a);
     memcpy(mine.b, b, sizeof mine.b);
-    sync_for_product(lanes, &mine, sum, multiply);
+    sync_for_sums(lanes, &mine, sum, multiply);
 }
 
 static void multiply_32(ticket *all) {
@@ -371,7 +376,26 @@ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[
     ticket mine = {.kind = PRODUCT_32};
     memcpy(mine.a_32, a, sizeof mine.a_32);
     memcpy(mine.b_32, b, sizeof mine.b_32);
-    sync_for_product(lanes, &mine, sum, multiply_32);
+    sync_for_sums(lanes, &mine, sum, multiply_32);
+}
+
+static int byte_of(uint32_t word, int which) { return (int8_t)(word >> 8 * which & 255u); }
+
+static void multiply_8(ticket *all) {
+    for (int lane = 0; lane < CM_WARP; lane++)
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 32; k++) {
+                const ticket *a = &all[lane / 4 * 4 + k % 16 / 4], *b = &all[(lane % 4 * 2 + i % 2) * 4 + k % 16 / 4];
+                all[lane].whole[i] += byte_of(a->a[i / 2 + k / 16 * 2], k % 4) * byte_of(b->b[k / 16], k % 4);
+            }
+}
+
+void cm_lanes_product_8(const cm_lanes *lanes, const uint32_t a[4], const uint32_t b[2], int32_t sum[4]) {
+    ticket mine = {.kind = PRODUCT_8};
+    memcpy(mine.a, a, sizeof mine.a);
+    memcpy(mine.b, b, sizeof mine.b);
+    memcpy(mine.whole, sum, sizeof mine.whole);
+    memcpy(sum, sync_for_product(lanes, &mine, multiply_8)->whole, sizeof mine.whole);
 }
 
 uint32_t cm_lanes_pair(float low, float high, bool bfloat) {

@@ -173,6 +173,34 @@ static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const f
 }
 #endif
 
+/* Whole numbers of 8 bits: on tensor cores from 8.0 on, else from lane to lane. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+static __device__ inline void cm_lanes_product_8(const cm_lanes *lanes, const uint32_t a[4], const uint32_t b[2],
+                                                 int32_t sum[4]) {
+    (void)lanes;
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#else
+static __device__ inline void cm_lanes_product_8(const cm_lanes *lanes, const uint32_t a[4], const uint32_t b[2],
+                                                 int32_t sum[4]) {
+    const int row = lanes->index / 4 * 4, column = lanes->index % 4 * 8;
+    CM_ROLL(q, 4) {
+        CM_UNROLL(half, 2) {
+            const int low = (int)__shfl_sync(0xffffffffu, a[2 * half], row + q);
+            const int high = (int)__shfl_sync(0xffffffffu, a[2 * half + 1], row + q);
+            const int one = (int)__shfl_sync(0xffffffffu, b[half], column + q);
+            const int next = (int)__shfl_sync(0xffffffffu, b[half], column + 4 + q);
+            sum[0] = __dp4a(low, one, sum[0]);
+            sum[1] = __dp4a(low, next, sum[1]);
+            sum[2] = __dp4a(high, one, sum[2]);
+            sum[3] = __dp4a(high, next, sum[3]);
+        }
+    }
+}
+#endif
+
 /* Asynchronous copies, from compute capability 8.0 on. */
 static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
     (void)lanes;

@@ -133,6 +133,12 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     b    column g of row q, then of row q + 4
  * and sums as above.
  *
+ * cm_lanes_product_8 is the same of whole numbers of 8 bits with a sign, a[16, 32] and b[32, 8], and is exact: sums are
+ * of 32 bits. A word is four neighbours along the sum, the first one in the lowest bits. Lane 4 g + q brings
+ *     a    rows g, g + 8 from column 4 q on, then the same rows from column 4 q + 16 on
+ *     b    column g from row 4 q on, then from row 4 q + 16 on
+ * and sums as above.
+ *
  * Copies after the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
  * multiples of 16. After cm_lanes_wait all that this lane has sent is there for it, and after a barrier for others.
  * Neither is a barrier. */
@@ -147,6 +153,8 @@ static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, cons
                                         float sum[4]);
 static __device__ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4],
                                            float rest[2][4]);
+static __device__ void cm_lanes_product_8(const cm_lanes *lanes, const uint32_t a[4], const uint32_t b[2],
+                                          int32_t sum[4]);
 static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 static __device__ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
 static __device__ void cm_lanes_wait(const cm_lanes *lanes);
@@ -159,6 +167,7 @@ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);
 void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4], float rest[2][4]);
+void cm_lanes_product_8(const cm_lanes *lanes, const uint32_t a[4], const uint32_t b[2], int32_t sum[4]);
 uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
 void cm_lanes_wait(const cm_lanes *lanes);

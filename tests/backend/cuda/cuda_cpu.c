@@ -13,6 +13,7 @@
 #include "backend/cuda/ops/dense.h"
 #include "backend/cuda/ops/elementwise.h"
 #include "backend/cuda/ops/fake_quantise.h"
+#include "backend/cuda/ops/int8.h"
 #include "backend/cuda/ops/layer_norm.h"
 #include "backend/cuda/ops/losses.h"
 #include "backend/cuda/ops/lstm.h"
@@ -66,6 +67,7 @@ CM_COLUMNS_KERNELS(LAUNCHER)
 CM_DENSE_KERNELS(LAUNCHER)
 CM_ELEMENTWISE_KERNELS(LAUNCHER)
 CM_FAKE_QUANTISE_KERNELS(LAUNCHER)
+CM_INT8_KERNELS(LAUNCHER)
 CM_LAYER_NORM_KERNELS(LAUNCHER)
 CM_LOSSES_KERNELS(LAUNCHER)
 CM_LSTM_KERNELS(LAUNCHER)

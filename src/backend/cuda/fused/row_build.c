@@ -31,7 +31,7 @@ static bool bring_rows(cm_row_places *all, const layer *of) {
 }
 
 static bool add_layer(cm_row_places *all, const cm_call *call, layer of) {
-    if (of.x->dim[0] != all->args->rows || !bring_rows(all, &of)) return false;
+    if (call->attr.compute == CM_I8 || of.x->dim[0] != all->args->rows || !bring_rows(all, &of)) return false;
     cm_row_step *s = cm_places_step(all, call->op, of.y->dim[1]);
     if (!s) return false;
     const cm_weight_copy *half = call->attr.compute == CM_F32 ? NULL : ((const cm_cuda_plan *)call->plan)->copy;

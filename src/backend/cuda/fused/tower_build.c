@@ -20,8 +20,8 @@ static bool lies_in(const cm_tensor *t, const cm_call_list *pass) {
 static bool is_layer(const cm_call *call) {
     if (call->op != CM_OP_conv2d_norm || call->branch != 0) return false;
     const cm_tensor *weight = CM_ARG(call, conv2d_norm, weight), *x = CM_ARG(call, conv2d_norm, x);
-    return call->attr.compute != CM_F32 && call->attr.stride == 1 && weight->dim[1] == 3 &&
-           weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0 &&
+    return call->attr.compute != CM_F32 && call->attr.compute != CM_I8 && call->attr.stride == 1 &&
+           weight->dim[1] == 3 && weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0 &&
            cm_alignment_gap(CM_ARG(call, conv2d_norm, y)->data) == 0 &&
            (call->attr.activation == CM_ACT_NONE || call->attr.activation == CM_ACT_RELU);
 }

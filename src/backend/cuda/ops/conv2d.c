@@ -1,6 +1,7 @@
 /* Convolutions: the sums of convolution.h, in 16 bits between copies, and kernels for bias, relu and adding. */
 #include "backend/cuda/ops/batch_norm.h"
 #include "backend/cuda/ops/dense.h"
+#include "backend/cuda/ops/int8.h"
 #include "backend/cuda/ops/plan.h"
 #include "backend/cuda/ops/points.h"
 
@@ -122,7 +123,9 @@ static forward_places places_of(const cm_call *call) {
     return p;
 }
 
-size_t cm_cuda_conv2d_workspace(const cm_call *call) { return places_of(call).bytes; }
+size_t cm_cuda_conv2d_workspace(const cm_call *call) {
+    return call->attr.compute == CM_I8 ? cm_cuda_int8_workspace(call) : places_of(call).bytes;
+}
 
 static void free_convolutions(cm_cuda_plan *plan) {
     for (int i = 0; i < CM_PLAN_CONVOLUTIONS; i++) cm_convolution_free(plan->convolution[i]);
@@ -141,10 +144,12 @@ static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_pla
 }
 
 cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_prepare(stream, call);
     return cm_cuda_plan_find(stream, call, 1u << CM_T_conv2d_weight, make_conv2d);
 }
 
 cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_run(stream, call);
     const cm_cuda_plan *plan = call->plan;
     if (!plan->convolution[0]) return run_points(stream, call);
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
@@ -204,6 +209,7 @@ static size_t sums_place(const cm_call *call, size_t *bytes) {
 
 size_t cm_cuda_conv2d_norm_workspace(const cm_call *call) {
     size_t bytes;
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_workspace(call);
     (void)sums_place(call, &bytes);
     return bytes;
 }
@@ -285,10 +291,12 @@ static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cud
 }
 
 cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_prepare(stream, call);
     return cm_cuda_plan_find(stream, call, 1u << CM_T_conv2d_norm_weight, make_conv2d_norm);
 }
 
 cm_status cm_cuda_conv2d_norm(cm_stream *stream, const cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_run(stream, call);
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *x = CM_ARG(call, conv2d_norm, x);
     if (!plan->whole) return run_apart(stream, call);

@@ -2,6 +2,7 @@
 #include "backend/cuda/ops/dense.h"
 
 #include "backend/cuda/ops/columns.h"
+#include "backend/cuda/ops/int8.h"
 #include "backend/cuda/ops/plan.h"
 #include "core/log.h"
 
@@ -59,18 +60,6 @@ static cm_status make_operand(cm_stream *stream, const cm_call *call, const oper
     return cm_half_run(stream, call, &args, o->t.dim[0]);
 }
 
-/* What kernels need to know of the action's encoding: `weight` is the whole one, or its gradient. */
-static void set_encoding(cm_dense_args *args, const cm_call *call, const cm_tensor *weight, const cm_tensor *action,
-                         int inputs) {
-    if (!action->data) return;
-    args->weight = cm_rows_of(weight);
-    args->weight.data += inputs;
-    args->action = action->data;
-    args->encoding = call->attr.encoding;
-    args->actions = call->attr.actions;
-    args->type = call->attr.compute;
-}
-
 /* ---- forward ---- */
 
 /* Has a kernel something to do after the product? Not for relu of the product itself. */
@@ -103,7 +92,7 @@ static forward_places places_of(const cm_call *call, const operand *x) {
 
 size_t cm_cuda_dense_workspace(const cm_call *call) {
     const operand x = forward_x(call);
-    return places_of(call, &x).bytes;
+    return call->attr.compute == CM_I8 ? cm_cuda_int8_workspace(call) : places_of(call, &x).bytes;
 }
 
 void cm_cuda_free_products(cm_cuda_plan *plan) {
@@ -149,6 +138,7 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
 }
 
 cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_prepare(stream, call);
     return cm_cuda_plan_find(stream, call, 1u << CM_T_dense_weight, make_dense);
 }
 
@@ -161,12 +151,13 @@ static cm_status run_end(cm_stream *stream, const cm_call *call, const cm_produc
                           .bias = data->bias,
                           .activation = call->attr.activation,
                           .add = is_apart(call)};
-    set_encoding(&args, call, CM_ARG(call, dense, weight), CM_ARG(call, dense, action), inputs);
+    cm_dense_set_encoding(&args, call, CM_ARG(call, dense, weight), CM_ARG(call, dense, action), inputs);
     CM_LAUNCH(stream, call, cm_dense_end_each, &args, (int64_t)y->dim[0] * y->dim[1], 1);
     return CM_OK;
 }
 
 cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
+    if (call->attr.compute == CM_I8) return cm_cuda_int8_run(stream, call);
     const cm_cuda_plan *plan = call->plan;
     const operand x = forward_x(call);
     const forward_places p = places_of(call, &x);
@@ -204,7 +195,7 @@ bool cm_dense_action_sum(const cm_call *call, cm_dense_args *out) {
                            .n = dy->dim[1],
                            .chunks = action_chunks(call),
                            .add = CM_ADDS(call, dense_backward, dweight)};
-    set_encoding(out, call, dweight, action, x->dim[1]);
+    cm_dense_set_encoding(out, call, dweight, action, x->dim[1]);
     return true;
 }
 

@@ -141,6 +141,19 @@ cm_status cm_half_run(cm_stream *stream, const cm_call *call, cm_dense_args *arg
 bool cm_dense_bias_sum(const cm_call *call, cm_columns_args *out);
 bool cm_dense_action_sum(const cm_call *call, cm_dense_args *out);
 
+/* What kernels need to know of the action's encoding, whose columns come after `inputs`; `weight` is the whole one, or
+ * its gradient. */
+static inline void cm_dense_set_encoding(cm_dense_args *args, const cm_call *call, const cm_tensor *weight,
+                                         const cm_tensor *action, int inputs) {
+    if (!action->data) return;
+    args->weight = cm_rows_of(weight);
+    args->weight.data += inputs;
+    args->action = (const int32_t *)action->data;
+    args->encoding = call->attr.encoding;
+    args->actions = call->attr.actions;
+    args->type = call->attr.compute;
+}
+
 /* What frees a plan of products. */
 struct cm_cuda_plan;
 void cm_cuda_free_products(struct cm_cuda_plan *plan);

@@ -17,7 +17,7 @@ typedef struct cm_cuda_plan cm_cuda_plan;
 struct cm_cuda_plan {
     cm_cuda_plan *next;
     cm_call_key key;
-    cm_weight_copy *copy;                       /* of the weight, of 16 bits; NULL: not needed */
+    cm_weight_copy *copy;                       /* of the weight, of 16 or 8 bits; NULL: not needed */
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     bool is_bare;                               /* of a dense layer: its product leaves bias and relu to a kernel */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];

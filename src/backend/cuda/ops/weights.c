@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "backend/cuda/ops/dense.h"
+#include "backend/cuda/ops/int8.h"
 #include "backend/cuda/ops/ops.h"
 #include "core/arena.h"
 
@@ -40,7 +40,20 @@ static int launch(const cm_vector_args *args, void *queue) {
     return args->copies > 0 ? cm_copies_each_launch(args, cells, 1, queue) : 0;
 }
 
+static int renew_in_8_bits(const cm_weight_copy *copy, void *queue) {
+    const int place = cm_int8_place(copy->channels);
+    const cm_int8_weight_args args = {.weight = {(float *)(uintptr_t)copy->weight, copy->step},
+                                      .columns = copy->columns,
+                                      .window = copy->stride / place,
+                                      .channels = copy->channels,
+                                      .words = place / CM_INT8_WORD,
+                                      .to = (uint32_t *)(void *)copy->block.base,
+                                      .steps = cm_weight_steps(copy)};
+    return cm_int8_weight_each_launch(&args, copy->rows, CM_WARP, queue);
+}
+
 static int renew(const cm_weight_copy *copy, void *queue) {
+    if (copy->type == CM_I8) return renew_in_8_bits(copy, queue);
     cm_vector_args args = {.x = copy->weight, .copies = 1, .copy = {as_kernels_see_it(copy, copy->weight)}};
     return launch(&args, queue);
 }
@@ -49,8 +62,9 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
     cm_weight_copy *copy = NULL;
     CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
     *copy = *wanted;
-    size_t bytes = (size_t)copy->padded_rows * (size_t)copy->stride * sizeof(uint16_t);
-    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "16-bit weights");
+    const size_t cells = (size_t)copy->padded_rows * (size_t)copy->stride;
+    const size_t bytes = copy->type == CM_I8 ? cells + (size_t)copy->rows * sizeof(float) : cells * sizeof(uint16_t);
+    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "low-precision weights");
     if (status != CM_OK) {
         free(copy);
         return status;
@@ -64,7 +78,7 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
 static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
     for (cm_weight_copy *copy = w->first; copy && !*out; copy = copy->next) {
         bool same = copy->weight == wanted->weight && copy->rows == wanted->rows && copy->columns == wanted->columns &&
-                    copy->step == wanted->step && copy->type == wanted->type;
+                    copy->step == wanted->step && copy->channels == wanted->channels && copy->type == wanted->type;
         if (same) *out = copy;
     }
     if (!*out) CM_TRY(add_new(stream, w, wanted, out));
@@ -81,8 +95,12 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
                              .step = weight->stride,
                              .stride = cm_half_row(columns),
                              .type = type};
-    if (weight->ndim == 4) {
-        const int window = weight->dim[1] * weight->dim[2];
+    const int window = weight->ndim == 4 ? weight->dim[1] * weight->dim[2] : 1;
+    if (type == CM_I8) {
+        wanted.columns = cm_tensor_row_size(weight);
+        wanted.channels = columns;
+        wanted.stride = window * cm_int8_place(columns);
+    } else if (weight->ndim == 4) {
         wanted.rows = weight->dim[0] * window;
         wanted.padded_rows = cm_half_row(weight->dim[0]) * window;
         wanted.step = weight->dim[3];
@@ -124,7 +142,10 @@ int cm_weights_renew(void *weights_, void *queue, const void *block, size_t byte
     pthread_mutex_lock(&w->lock);
     for (cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
         if (!lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) continue;
-        if (copy->written != span(copy)) args.copy[args.copies++] = as_kernels_see_it(copy, block);
+        if (copy->type == CM_I8)
+            result = renew(copy, queue);
+        else if (copy->written != span(copy))
+            args.copy[args.copies++] = as_kernels_see_it(copy, block);
         copy->written = 0;
         if (args.copies < CM_COPIES) continue;
         result = launch(&args, queue);
@@ -141,7 +162,7 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     pthread_mutex_lock(&w->lock);
     for (cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
         const int64_t first = copy->weight - parameters, end = first + span(copy);
-        if (first >= n || end <= 0) continue;
+        if (copy->type == CM_I8 || first >= n || end <= 0) continue;
         copy->written += (end < n ? end : n) - (first > 0 ? first : 0);
         out[count++] = as_kernels_see_it(copy, parameters);
     }

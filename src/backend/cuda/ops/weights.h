@@ -1,8 +1,8 @@
-/* 16-bit copies of weights, shared by all streams of a backend.
+/* Copies of weights in 16 or 8 bits, shared by all streams of a backend.
  *
- * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimizer's kernels as
- * they write the parameters, so that the next cm_weights_renew has nothing to do. Rows of a copy begin at multiples of
- * 16 bytes, as tensor cores like them. */
+ * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and, in 16 bits, by the optimizer's
+ * kernels as they write the parameters, so that the next cm_weights_renew has nothing to do. Rows of a copy begin at
+ * multiples of 16 bytes, as tensor cores like them. */
 #ifndef CM_BACKEND_CUDA_OPS_WEIGHTS_H
 #define CM_BACKEND_CUDA_OPS_WEIGHTS_H
 
@@ -18,8 +18,9 @@ struct cm_weight_copy {
     const float *weight; /* borrowed: [rows, columns], rows `step` apart */
     int rows, columns, step, stride;
     int padded_rows; /* rows of the copy; zeros after those of the weight */
+    int channels;    /* in 8 bits: of a place of the window (int8.h) */
     cm_dtype type;   /* of the copy */
-    cm_buffer block; /* owned: [padded_rows, stride] */
+    cm_buffer block; /* owned: [padded_rows, stride]; in 8 bits also the steps of the rows */
     int users;
     int64_t written; /* elements that an optimizer has written since cm_weights_renew */
 };
@@ -28,11 +29,17 @@ struct cm_weight_copy {
 cm_status cm_weights_open(void **out) CM_MUST_USE;
 void cm_weights_close(void *weights); /* after all streams; NULL is allowed */
 
-/* The copy in `type`, CM_BF16 or CM_F16, of the first `columns` columns of a weight, made from it as it is now, in the
- * order of the stream. Of [O, k, k, C] every place of the window is a row of C, and zeros stand for further outputs up
- * to a multiple of 8. The caller releases it. Errors: CM_ERR_MEMORY. */
+/* The copy in `type`, CM_BF16, CM_F16 or CM_I8, of the first `columns` columns of a weight, made from it as it is now,
+ * in the order of the stream. In 16 bits every place of the window of [O, k, k, C] is a row of C, and zeros stand for
+ * further outputs up to a multiple of 8; in 8 bits a row is all of an output, as cm_int8_weight_each makes it. The
+ * caller releases it. Errors: CM_ERR_MEMORY. */
 cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
                              cm_weight_copy **out) CM_MUST_USE;
+/* The steps [rows] of a copy in 8 bits. */
+static inline float *cm_weight_steps(const cm_weight_copy *copy) {
+    return (float *)(void *)(copy->block.base + (size_t)copy->rows * (size_t)copy->stride);
+}
+
 void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
 
 /* Makes all copies of weights that lie in block[bytes] again, in the order of the queue: one launch for CM_COPIES of
@@ -40,8 +47,8 @@ void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL 
  * what the launches say: 0 or a cudaError_t. */
 int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);
 
-/* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimizer's kernel that is
- * launched next; returns how many. */
+/* The copies in 16 bits of weights that have a part in parameters[n], at most CM_COPIES, for the optimizer's kernel
+ * that is launched next; returns how many. */
 int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_half_copy out[CM_COPIES]);
 
 #ifdef __cplusplus
