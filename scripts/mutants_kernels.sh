@@ -190,19 +190,15 @@ backend/cuda/ops/int8.h|i < left ? (int)rintf|true ? (int)rintf
 backend/cuda/ops/int8.h|rintf(cm_int8_clipped|truncf(cm_int8_clipped
 backend/cuda/ops/int8.h|& 255u) << 8 * i|& 255u) << 4 * i
 backend/cuda/ops/int8.h|((uint32_t)number & 255u)|(uint32_t)number
-backend/cuda/ops/int8.h|cm_row(&k->x, at.row) + first, k->n - first|cm_row(&k->x, at.row) + first, k->n
 backend/cuda/ops/int8.h|cm_row(&k->x, at.row) + first|cm_row(&k->x, at.row)
 backend/cuda/ops/int8.h|cm_fake_range(row, k->columns, lanes)|cm_fake_range(row, k->channels, lanes)
 backend/cuda/ops/int8.h|k->to[item * words + i]|k->to[i]
 backend/cuda/ops/int8.h|row + tap * k->channels + first|row + tap + first
-backend/cuda/ops/int8.h|k->channels - first, inverse|k->channels, inverse
 backend/cuda/ops/int8.h|k->steps[item] = |k->steps[0] = 
-backend/cuda/ops/int8.h|row < k->rows ? row : k->rows - 1|row
 backend/cuda/ops/int8.h|const int pad = k->window / 2|const int pad = (k->window + 1) / 2
 backend/cuda/ops/int8.h|(int)cell.row * k->stride - pad|(int)cell.row - pad
 backend/cuda/ops/int8.h|(int)cell.column * k->stride - pad|(int)cell.column - pad
 backend/cuda/ops/int8.h|corner->y + tap / k->window, x = corner->x + tap % k->window|corner->y + tap % k->window, x = corner->x + tap / k->window
-backend/cuda/ops/int8.h|c >= k->place || y < 0|y < 0
 backend/cuda/ops/int8.h|y >= k->H|y > k->H
 backend/cuda/ops/int8.h|x < 0|false
 backend/cuda/ops/int8.h|x >= k->W|x > k->W

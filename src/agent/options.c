@@ -31,9 +31,9 @@ const cm_option cm_agent_option_rows[] = {
     CM_OPTION(
         ENUM, acting_dtype, SECTION, "same", 0, 0,
         "Precision of matrix work in self-play. same: model_dtype. int8: dense layers and convolutions in 8 bits, "
-        "on backends cpu and ref, while learning, reanalysis and evaluation stay in model_dtype. Ranges are "
-        "measured on the memory after iterations 1, 2, 4, 8 and every 16th, or are those of training with "
-        "quantization=qat; before the first one it is same.",
+        "while learning, reanalysis and evaluation stay in model_dtype. Ranges are measured on the memory after "
+        "iterations 1, 2, 4, 8 and every 16th, or are those of training with quantization=qat; before the first one "
+        "it is same.",
         .choices = "same|int8", .flags = CM_OPTION_RESUME, .idle = unless_it_acts),
     CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
               "Steps that every environment acts before the next round of learning.", .sweep = {2, 64}),

@@ -198,7 +198,9 @@ static cm_status set_ranges(cm_network *network, int rows, cm_rollout *rollout) 
 
 cm_status cm_benchmark_calibrate(const cm_network_use *use, cm_network *network) {
     cm_rollout *rollout = NULL;
-    cm_status status = cm_rollout_create(use, 0, &rollout);
+    cm_network_use floats = *use;
+    floats.compute = CM_F32;
+    cm_status status = cm_rollout_create(&floats, 0, &rollout);
     if (status == CM_OK) status = set_ranges(network, use->rows, rollout);
     cm_rollout_destroy(rollout);
     return status;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/int8.h"
 #include "core/arena.h"
 #include "device/mirror.h"
 
@@ -57,8 +58,8 @@ static cm_status build(cm_rollout *r, const cm_network_use *use) {
     CM_TRY(cm_tape_create(false, use->compute, &r->tape));
     record(r);
     CM_TRY(cm_tape_finish_inference(r->tape, use->stream->backend));
-    CM_TRY(cm_mirror_create(&r->input, use->stream->backend->device, cm_tape_bytes(r->tape, CM_MEM_INPUT) + CM_ALIGN,
-                            "inputs of a rollout"));
+    CM_TRY(cm_mirror_create_pinned(&r->input, use->stream->backend->device,
+                                   cm_tape_bytes(r->tape, CM_MEM_INPUT) + CM_ALIGN, "inputs of a rollout"));
     void *base[CM_MEM_COUNT] = {
         [CM_MEM_PARAMETER] = use->parameters, [CM_MEM_STATE] = use->state, [CM_MEM_INPUT] = r->input.block.base};
     return cm_pass_create(r->tape, use->stream, base, &r->pass);
@@ -67,9 +68,6 @@ static cm_status build(cm_rollout *r, const cm_network_use *use) {
 cm_status cm_rollout_create(const cm_network_use *use, int steps, cm_rollout **out) {
     cm_rollout *r = NULL;
     *out = NULL;
-    if (!use->stream->backend->device->is_host)
-        return cm_fail(CM_ERR_INPUT, "a network is measured on backend cpu or ref, not %s",
-                       use->stream->backend->kind->name);
     CM_TRY(cm_alloc(&r, 1, sizeof *r, "a rollout"));
     const bool has_model = cm_network_get_config(use->network)->model != CM_NETWORK_PREDICTION;
     r->network = use->network, r->stream = use->stream, r->parameters = use->parameters;
@@ -103,7 +101,12 @@ int32_t *cm_rollout_actions(cm_rollout *r, int k) { return input_at(r, r->action
 float *cm_rollout_codes(cm_rollout *r, int k) { return input_at(r, r->code[k]); }
 int cm_rollout_steps(const cm_rollout *r) { return r->steps; }
 
+static cm_status push_inputs(cm_rollout *r) {
+    return cm_stream_push(r->stream, r->input.block.base, r->input.host, cm_tape_bytes(r->tape, CM_MEM_INPUT));
+}
+
 cm_status cm_rollout_run(cm_rollout *r) {
+    CM_TRY(push_inputs(r));
     CM_TRY(cm_pass_forward(r->pass));
     return cm_pass_fetch(r->pass);
 }
@@ -113,14 +116,47 @@ const float *cm_rollout_value(const cm_rollout *r, int k) { return cm_pass_resul
 
 /* ---- ranges ---- */
 
-static float largest(const cm_tensor *x) {
-    const size_t rows = (size_t)x->dim[0], columns = (size_t)cm_tensor_row_size(x);
-    float most = 0.0f;
-    for (size_t b = 0; b < rows; b++) {
-        const float *row = (const float *)x->data + b * (size_t)x->stride;
-        for (size_t i = 0; i < columns; i++) most = fmaxf(most, fabsf(row[i]));
+/* What finds the largest number of a tensor wherever it lies: the maxima that fake_quantise writes, with a range of
+ * which nothing is known. */
+typedef struct meter {
+    cm_buffer copy;  /* of the tensor, which nothing reads */
+    cm_mirror found; /* the maxima, [CM_INT8_PARTS], and the range */
+} meter;
+
+static void meter_close(meter *m) {
+    cm_buffer_destroy(&m->copy);
+    cm_mirror_destroy(&m->found);
+}
+
+/* What a layer reads; NULL: the call is none. */
+static const cm_tensor *input_of(const cm_call *call) {
+    if (call->op == CM_OP_dense) return CM_ARG(call, dense, x);
+    return call->op == CM_OP_conv2d ? CM_ARG(call, conv2d, x) : NULL;
+}
+
+static cm_status meter_open(meter *m, const cm_rollout *r) {
+    const cm_call_list list = cm_pass_calls(r->pass);
+    const cm_device *device = r->stream->backend->device;
+    size_t most = 1;
+    for (int i = 0; i < list.count; i++) {
+        const cm_tensor *x = input_of(&list.calls[i]);
+        if (x && cm_tensor_count(x) > most) most = cm_tensor_count(x);
     }
-    return most;
+    CM_TRY(cm_buffer_create(&m->copy, device, most * sizeof(float), "measuring layers"));
+    return cm_mirror_create(&m->found, device, (CM_INT8_PARTS + 1) * sizeof(float), "measuring layers");
+}
+
+static cm_status find_largest(const meter *m, cm_stream *stream, const cm_tensor *x, float *most) {
+    float *found = (float *)(void *)m->found.block.base;
+    cm_call call = {.op = CM_OP_fake_quantise};
+    call.t[CM_T_fake_quantise_y] = cm_tensor_make(m->copy.base, CM_F32, x->ndim, x->dim);
+    call.t[CM_T_fake_quantise_most] = cm_tensor_1d(found, CM_F32, CM_INT8_PARTS);
+    call.t[CM_T_fake_quantise_x] = *x;
+    call.t[CM_T_fake_quantise_range] = cm_tensor_1d(found + CM_INT8_PARTS, CM_F32, 1);
+    CM_TRY(cm_call_eager(stream, &call));
+    CM_TRY(cm_stream_read(stream, m->found.host, found, CM_INT8_PARTS * sizeof *found));
+    *most = cm_int8_range(m->found.host, CM_INT8_PARTS);
+    return CM_OK;
 }
 
 /* The rows of the table that make up a weight, which are several of a merged layer. */
@@ -133,15 +169,27 @@ static void raise_ranges(const cm_rollout *r, const cm_tensor *weight, float ran
     }
 }
 
-cm_status cm_rollout_measure(cm_rollout *r, float *ranges) {
+static cm_status measure(cm_rollout *r, const meter *m, float *ranges) {
     const cm_call_list list = cm_pass_calls(r->pass);
+    CM_TRY(push_inputs(r));
     for (int i = 0; i < list.count; i++) {
         const cm_call *call = &list.calls[i];
-        if (call->op == CM_OP_dense)
-            raise_ranges(r, CM_ARG(call, dense, weight), largest(CM_ARG(call, dense, x)), ranges);
-        if (call->op == CM_OP_conv2d)
-            raise_ranges(r, CM_ARG(call, conv2d, weight), largest(CM_ARG(call, conv2d, x)), ranges);
+        const cm_tensor *x = input_of(call);
+        float most = 0.0f;
+        if (x) {
+            CM_TRY(find_largest(m, r->stream, x, &most));
+            raise_ranges(r, call->op == CM_OP_dense ? CM_ARG(call, dense, weight) : CM_ARG(call, conv2d, weight), most,
+                         ranges);
+        }
         CM_TRY(cm_call_run(r->stream, call));
     }
     return cm_pass_fetch(r->pass);
+}
+
+cm_status cm_rollout_measure(cm_rollout *r, float *ranges) {
+    meter m = {.copy = {.base = NULL}};
+    cm_status status = meter_open(&m, r);
+    if (status == CM_OK) status = measure(r, &m, ranges);
+    meter_close(&m);
+    return status;
 }

@@ -14,8 +14,7 @@ enum { CM_ROLLOUT_STEPS = 8 /* at most */ };
 typedef struct cm_rollout cm_rollout;
 
 /* `steps` >= 0 after the root; those of a network without dynamics are 0. Layers are in 8 bits where the network has
- * ranges now. For backends whose device is the host; use->draws is not read. The caller owns it. Errors: CM_ERR_MEMORY,
- * CM_ERR_INPUT; those of preparing its calls. */
+ * ranges now. use->draws is not read. The caller owns it. Errors: CM_ERR_MEMORY; those of preparing its calls. */
 cm_status cm_rollout_create(const cm_network_use *use, int steps, cm_rollout **out) CM_MUST_USE;
 void cm_rollout_destroy(cm_rollout *rollout); /* NULL is allowed */
 
@@ -30,8 +29,8 @@ cm_status cm_rollout_run(cm_rollout *rollout) CM_MUST_USE; /* allocates nothing 
 const float *cm_rollout_policy(const cm_rollout *rollout, int k); /* [rows, P] logits      */
 const float *cm_rollout_value(const cm_rollout *rollout, int k);  /* [rows] on the raw scale */
 
-/* Runs it, and raises ranges[count of the network's table] to what each dense layer and convolution reads; of other
- * rows they stay as they are. */
+/* Runs it, and raises ranges[count of the network's table] to what each dense layer and convolution reads, which is
+ * found on the device; of other rows they stay as they are. Of tapes in float32. */
 cm_status cm_rollout_measure(cm_rollout *rollout, float *ranges) CM_MUST_USE;
 
 #ifdef __cplusplus

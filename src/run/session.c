@@ -344,8 +344,8 @@ cm_status cm_session_check_acting(const cm_session *s) {
     const bool is_int8 = s->configuration.agent.acting_dtype == CM_ACTING_INT8;
     if (!is_int8 || s->backend->kind->takes_int8) return CM_OK;
     return cm_fail(CM_ERR_INPUT,
-                   "Self-Play.acting_dtype: int8 is for backends cpu and ref, not for %s; set it to \"same\", or "
-                   "backend to \"cpu\"",
+                   "Self-Play.acting_dtype: backend %s has no products in 8 bits; set it to \"same\", or backend to "
+                   "\"cpu\"",
                    s->backend->kind->name);
 }
 

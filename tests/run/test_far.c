@@ -94,7 +94,8 @@ static const char *const kinds[] = {
     "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
     "env_name=2048 policy=stochastic_muzero chance_codes=4 reanalyse_ratio=0.5 prefetch_threads=2",
     "env_name=catch value_prefix=true lstm_size=12 value_prefix_horizon=2 residual_dynamics=true reanalyse_ratio=0.5",
-    "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 conv_channels=4 reanalyse_ratio=0.4",
+    "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 conv_channels=4 reanalyse_ratio=0.4 "
+    "acting_dtype=int8",
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     "env_name=gomoku5 policy=gumbel_muzero num_sampled_actions=6 value_prefix=true lstm_size=8 reanalyse_ratio=0.4",
     "env_name=glide4 action_bins=11 policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",

@@ -371,6 +371,7 @@ static void destroy_graph(void *kept) {
 static const cm_backend_class far_class = {
     .name = "cuda",
     .device = &cm_far_device,
+    .takes_int8 = true,
     .branches = CM_CALL_BRANCHES,
     .stream_bytes = CM_FAR_STREAM_BYTES,
     .stream_open = stream_open,

@@ -54,14 +54,15 @@ static void assert_close(const cm_tensor *got, const cm_tensor *want, double rel
         }
 }
 
-/* The type that a backend's products are in where `compute` is asked: float32 without instructions for it, but for
- * conv2d_norm, which the cpu backend leaves to ref. */
+/* The type that a backend's products are in where `compute` is asked: 8 bits are; else float32 without instructions for
+ * it, but for conv2d_norm, which the cpu backend leaves to ref. */
 static cm_dtype type_of_products(const op_bench *b, cm_op op, cm_dtype compute) {
-    return b->backend->native[compute] || op == CM_OP_conv2d_norm ? compute : CM_F32;
+    return compute == CM_I8 || b->backend->native[compute] || op == CM_OP_conv2d_norm ? compute : CM_F32;
 }
 
 static double tolerance(const op_bench *b, cm_op op, cm_dtype compute) {
-    static const double relative[] = {[CM_F32] = F32_RELATIVE, [CM_BF16] = BF16_RELATIVE, [CM_F16] = F16_RELATIVE};
+    static const double relative[] = {
+        [CM_F32] = F32_RELATIVE, [CM_BF16] = BF16_RELATIVE, [CM_F16] = F16_RELATIVE, [CM_I8] = F32_RELATIVE};
     return relative[type_of_products(b, op, compute)];
 }
 
@@ -141,7 +142,7 @@ static void assert_prepared_call_moves(op_bench *b, const op_run *fresh, const o
 
 static void compare_with_ref(const op_case *row, cm_op op, op_variant v, void *at_bench) {
     op_bench *b = at_bench;
-    if (v.half && !b->backend->kind->takes_half) return;
+    if ((v.half && !b->backend->kind->takes_half) || (v.compute == CM_I8 && !b->backend->kind->takes_int8)) return;
     char described[160], name[192], message[128];
     op_describe(row, op, v, described);
     snprintf(name, sizeof name, "%s: %s", b->backend->kind->name, described);
@@ -252,9 +253,11 @@ void op_bench_change_weights(op_bench *b) {
     for (int i = 0; i < op_case_count; i++) {
         const op_case *row = &op_cases[i];
         if (row->op != CM_OP_dense && row->op != CM_OP_conv2d && row->op != CM_OP_conv2d_norm) continue;
-        for (int side = 0; side < 2 * CM_PRODUCT_TYPES; side++) {
+        for (int side = 0; side <= 2 * CM_PRODUCT_TYPES; side++) {
+            const bool in_8_bits = side == 2 * CM_PRODUCT_TYPES;
+            if (in_8_bits && !b->backend->kind->takes_int8) continue;
             cm_op op = side & 1 ? row->backward : row->op;
-            op_variant v = {.absent = -1, .seed = 3, .compute = (cm_dtype)(side / 2)};
+            op_variant v = {.absent = -1, .seed = 3, .compute = in_8_bits ? CM_I8 : (cm_dtype)(side / 2)};
             op_run got, want;
             op_place place;
             op_run_make(&got, row, op, v);

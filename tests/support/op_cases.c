@@ -352,6 +352,7 @@ void op_run_make(op_run *run, const op_case *row, cm_op op, op_variant v) {
     run->call = (cm_call){.op = op, .attr = row->attr};
     run->call.attr.activation = v.activation;
     run->call.attr.compute = v.compute;
+    if (v.compute == CM_I8) run->call.attr.range = 1.5f; /* of numbers some of which are beyond */
     make_tensors(run, row, &v, &rng);
     for (int i = 0; v.accumulate && i < cm_op_tensor_count(op); i++)
         if (run->call.t[i].data && cm_op_tensor_accumulates(op, i)) run->call.attr.accumulate |= 1u << i;
@@ -368,6 +369,7 @@ void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
     snprintf(out, 160, "%s %s %s%s%s%s%s%s%s", cm_op_name(op), row->sizes, activation_names[v.activation],
              v.compute == CM_BF16  ? " bfloat16"
              : v.compute == CM_F16 ? " float16"
+             : v.compute == CM_I8  ? " int8"
                                    : "",
              v.half ? " with copies" : "", v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
              v.absent == -1   ? ""
@@ -375,6 +377,8 @@ void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
                               : " without ",
              name);
 }
+
+static bool may_be_int8(cm_op op) { return op == CM_OP_dense || op == CM_OP_conv2d || op == CM_OP_conv2d_norm; }
 
 static bool has_copies(cm_op op) {
     for (int i = 0; i < cm_op_tensor_count(op); i++)
@@ -400,6 +404,11 @@ void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *
                 v.absent = i;
                 visit(row, op, v, at);
             }
+        }
+        op_variant bits = {.activation = (cm_activation)a, .compute = CM_I8, .absent = -1, .seed = 7};
+        for (int i = 0; may_be_int8(op) && i < 2; i++) {
+            bits.strided = i;
+            visit(row, op, bits, at);
         }
     }
 }

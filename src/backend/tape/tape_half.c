@@ -23,12 +23,13 @@ static void find_activations(const cm_tape *tape, bool *half) {
     }
 }
 
-/* What other calls, or other places of these, see. */
+/* What other calls, or other places of these, see. Calls in 8 bits see float32. */
 static void leave_out_others(const cm_tape_list *list, bool *half) {
     for (int i = 0; i < list->count; i++) {
         const cm_tape_node *node = &list->node[i];
         const cm_half_rule rule = cm_op_half_rule(node->op);
-        const uint32_t may = rule.alone | rule.with_x | (cm_tape_is_plain(node) ? rule.plain : 0);
+        const uint32_t all = rule.alone | rule.with_x | (cm_tape_is_plain(node) ? rule.plain : 0);
+        const uint32_t may = node->attr.compute == CM_I8 ? 0 : all;
         for (int t = 0; t < CM_CALL_TENSORS; t++)
             if (node->t[t] != CM_NO_VAR && !(may >> t & 1)) half[node->t[t]] = false;
     }

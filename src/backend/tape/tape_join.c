@@ -62,8 +62,8 @@ void cm_tape_join_norms(cm_tape *tape) {
 }
 
 cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) {
-    if (backend->kind->takes_half) CM_TRY(cm_tape_half_activations(tape));
     if (backend->kind->takes_int8) cm_tape_use_int8(tape);
+    if (backend->kind->takes_half) CM_TRY(cm_tape_half_activations(tape));
     if (backend->kind->takes_half || backend->kind->takes_int8) cm_tape_join_norms(tape);
     return cm_tape_finish(tape);
 }

@@ -466,6 +466,7 @@ const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &fenced_device,
     .takes_half = true,
+    .takes_int8 = true,
     .branches = CM_CALL_BRANCHES,
     .open = open_state,
     .close = close_state,

@@ -204,6 +204,7 @@ static const cm_backend_class class_of_cuda = {
     .open = open_cuda,
     .close = close_cuda,
     .takes_half = true,
+    .takes_int8 = true,
     .branches = CM_CALL_BRANCHES,
     .stream_bytes = CM_LIBRARY_BYTES,
     .stream_open = open_stream,

@@ -2,14 +2,16 @@
  * folder has four layers; only the last one sees libraries of NVIDIA, so the tests run the others on a CPU.
  *
  *   operations      NAME.c launches, NAME.h has the kernels, NAME.cu lists them for nvcc (device/cuda/lanes.h):
- *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer points prefix sampled
- *                   shape softmax support;
+ *                   batch_norm conv2d dense elementwise int8 layer_norm losses lstm minmax optimizer points prefix
+ *                   sampled shape softmax support;
  *                   ops.h is what they ask of a stream, ops.c their table
  *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), sums.h (those of several
- *                   calls), plan.h (what prepare finds again), weights.h (copies of 16 bits), product.h and
- * convolution.h (products and convolutions) fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what
- * such a kernel is given), row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel), row_shared.h (weights
- * in shared memory), row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
+ *                   calls), plan.h (what prepare finds again), weights.h (copies of 16 or 8 bits), product.h and
+ *                   convolution.h (products and convolutions)
+ *   fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what such a kernel is given),
+ *                   row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel), row_shared.h (weights
+ *                   in shared memory), row_build.h (calls become steps), row_places.h and row_range.h (where
+ *                   their rows lie),
  *                   row_autotune.h (whether it is worth it), row_kernel.c (launching); convolutions of a tower,
  * activations of some boards in shared memory: tower_args.h (what the kernel is given), tower.h (the kernel),
  *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
@@ -49,7 +51,7 @@ typedef struct cm_cuda {
     cm_cuda_driver driver;
     struct cublasLtContext *blas;      /* safe from several threads */
     cm_autotune_cache *autotune_cache; /* algorithms that were measured, by device and shape */
-    void *weights;                     /* of the operations: 16-bit copies of weights (ops/weights.h) */
+    void *weights;                     /* of the operations: copies of weights (ops/weights.h) */
     char description[192];
 } cm_cuda;
 

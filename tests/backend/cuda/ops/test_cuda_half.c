@@ -218,6 +218,25 @@ START_TEST(what_others_see_stays_float32) {
 }
 END_TEST
 
+/* The second convolution, with its norm, reads the block in float32; so does the head, of 16 bits. */
+START_TEST(a_layer_in_8_bits_reads_and_writes_float32_among_those_of_16_bits) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    small exact = record(CM_F32, false), mixed = record(CM_BF16, false);
+    const cm_tape_node *second = &mixed.tape->forward.node[2];
+    ck_assert_int_eq(second->t[CM_T_conv2d_y], mixed.sums[1]);
+    mixed.tape->var[second->t[CM_T_conv2d_weight]].range = 8.0f;
+    ck_assert_int_eq(cm_tape_finish_inference(mixed.tape, &cuda), CM_OK);
+    ck_assert_int_eq(mixed.tape->forward.count, 3);
+    ck_assert_int_eq(mixed.tape->forward.node[0].attr.compute, CM_BF16);
+    ck_assert_int_eq(mixed.tape->forward.node[1].attr.compute, CM_I8);
+    ck_assert_int_eq(cm_tape_shape(mixed.tape, mixed.block)->dtype, CM_F32);
+    play(&exact, result[0], head[0]);
+    play(&mixed, result[1], head[1]);
+    ck_assert_double_lt(distance(result[1], result[0], CELLS * CHANNELS), 0.02);
+    ck_assert_double_lt(distance(head[1], head[0], CELLS * HEAD), 0.02);
+}
+END_TEST
+
 START_TEST(tapes_that_compute_in_float32_stay_as_they_are) {
     small s = record(CM_F32, false);
     ck_assert_int_eq(cm_tape_half_activations(s.tape), CM_OK);
@@ -559,6 +578,7 @@ int main(void) {
     tcase_add_test(tests, sums_of_joined_calls_take_no_memory);
     tcase_add_test(tests, sums_that_two_norms_see_and_float32_are_not_joined);
     tcase_add_test(tests, what_others_see_stays_float32);
+    tcase_add_test(tests, a_layer_in_8_bits_reads_and_writes_float32_among_those_of_16_bits);
     tcase_add_test(tests, tapes_that_compute_in_float32_stay_as_they_are);
     tcase_add_loop_test(tests, training_in_activations_of_16_bits_has_the_gradients_of_float32_to_rounding, 0, 2);
     tcase_add_test(tests, a_backend_of_float32_alone_refuses_them_and_is_not_given_any);
