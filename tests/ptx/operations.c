@@ -152,6 +152,22 @@ static void run_trap(thread *t, const ptx_instruction *i) {
     ptx_fail(t, "it traps");
 }
 
+/* All launches ahead have ended: there is one at a time. */
+static void run_wait_for_launches(thread *t, const ptx_instruction *i) { (void)t, (void)i; }
+static void run_let_next_begin(thread *t, const ptx_instruction *i) { (void)t, (void)i; }
+
+bool ptx_waits_first(const ptx_function *entry) {
+    for (int k = 0; k < entry->length; k++) {
+        const ptx_instruction *i = &entry->code[k];
+        if (i->run == run_wait_for_launches) return !i->is_guarded;
+        if (i->run == ptx_load && i->space == PTX_PARAM) continue;
+        if (i->run == ptx_load || i->run == ptx_store || i->run == ptx_prefetch || i->run == ptx_copy_async ||
+            i->run == ptx_branch || i->run == ptx_call || i->run == ptx_return || i->run == run_let_next_begin)
+            return false;
+    }
+    return false;
+}
+
 /* ---- the table ---- */
 
 #define UNARY(name, to, from, expression)   {#name, 2, NULL, run_##name},
@@ -166,6 +182,8 @@ static ptx_operation rows[] = {
     {"ret", 0, ptx_return, NULL},
     {"ret_uni", 0, ptx_return, NULL},
     {"exit", 0, ptx_return, NULL},
+    {"griddepcontrol_wait", 0, run_wait_for_launches, NULL},
+    {"griddepcontrol_launch_dependents", 0, run_let_next_begin, NULL},
     {"prefetch_L1", 1, ptx_prefetch, NULL},
     {"bar_sync", 1, ptx_come_to_barrier, NULL},
     {"bar_warp_sync", 1, ptx_come_to_warp_barrier, NULL},

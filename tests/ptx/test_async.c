@@ -397,9 +397,39 @@ START_TEST(products_keep_tensor_cores_busy_one_after_the_other) {
 }
 END_TEST
 
+/* ---- launches that begin before the one ahead of them has ended ---- */
+
+static bool waits_first(const char *body) {
+    char text[TEXT], said[PTX_LINE];
+    fill(text, BEGIN "BODY" END, "BODY", body);
+    ptx_module *module = ptx_open(text, said);
+    ck_assert_msg(module, "%s", said);
+    const ptx_function *entry = ptx_entry(module, "kernel", said);
+    ck_assert_msg(entry, "%s", said);
+    const bool waits = ptx_waits_first(entry);
+    ptx_close(module);
+    return waits;
+}
+
+#define WAITS "griddepcontrol.wait;"
+#define LETS  "griddepcontrol.launch_dependents;"
+
+START_TEST(a_kernel_waits_before_it_touches_memory) {
+    ck_assert(waits_first("mov.u32 %r1, 5;" WAITS LETS "st.global.u32 [%d1], %r1;"));
+    ck_assert(!waits_first("st.global.u32 [%d1], %r0;" WAITS LETS));
+    ck_assert(!waits_first("ld.global.u32 %r1, [%d1];" WAITS LETS));
+    ck_assert(!waits_first("setp.eq.u32 %p1, %r0, 0; @%p1 " WAITS "st.global.u32 [%d1], %r0;"));
+    ck_assert(!waits_first("setp.eq.u32 %p1, %r0, 0; @%p1 bra OVER; " WAITS " OVER: st.global.u32 [%d1], %r0;"));
+    ck_assert(!waits_first(LETS WAITS));
+    ck_assert(!waits_first("mov.u32 %r1, 5;"));
+    expect_ok(BEGIN WAITS LETS "st.global.u32 [%d1], %r0;" END, WARP, 1);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("ptx/async");
     TCase *tc = tcase_create("behind");
+    tcase_add_test(tc, a_kernel_waits_before_it_touches_memory);
     tcase_add_test(tc, copies_are_there_once_they_are_waited_for);
     tcase_add_test(tc, copies_are_not_there_before);
     tcase_add_test(tc, copies_are_waited_for_and_a_barrier_brings_them_to_others);

@@ -135,6 +135,9 @@ static void launch_blocks(ptx_launch *launch, int64_t items, size_t bytes) {
     launch->shared = bytes;
 }
 
+/* Kernels for this architecture and newer ones may begin before the launch ahead of them has ended. */
+enum { EARLY = 90 };
+
 /* Kernels of blocks have the arguments alone. */
 static bool is_of_blocks(const ptx_function *entry) { return ptx_parameters(entry) == 1; }
 
@@ -143,6 +146,8 @@ static void check_entry(const char *name, const ptx_function *entry, size_t byte
     if (kept > most) ck_abort_msg("%s keeps %zu bytes of shared memory, which has %zu for it", name, kept, most);
     if (ptx_parameter_bytes(entry, 0) != bytes)
         ck_abort_msg("%s takes %zu bytes of arguments, not %zu", name, ptx_parameter_bytes(entry, 0), bytes);
+    if (compiled_for(EARLY) && !ptx_waits_first(entry))
+        ck_abort_msg("%s does not wait for the launches ahead of it", name);
 }
 
 /* The kernel, and a machine for it. */

@@ -7,6 +7,8 @@
 #ifndef CM_DEVICE_CUDA_KERNEL_CUH
 #define CM_DEVICE_CUDA_KERNEL_CUH
 
+#include <stdlib.h>
+
 #include "device/cuda/lanes.h"
 #include "device/cuda/launch.h"
 
@@ -219,10 +221,65 @@ static __device__ inline void cm_lanes_wait(const cm_lanes *lanes) {
 #endif
 }
 
+/* ---- launches that begin early ----
+ *
+ * From compute capability 9.0 on a launch may begin before that ahead of it in its stream has ended (programmatic dependent
+ * launch). Each thread of such a one waits, ahead of all else, for the end of all that is ahead, and for its writes. Then
+ * it lets the next one begin, which waits in its turn. So what is computed is what launches one after the other compute,
+ * and what it takes to begin one is done while another runs. */
+static __device__ inline void cm_kernel_begin() {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Does a kernel wait? Code for an older architecture does not, which a driver may have compiled for a newer one. A graph
+ * holds such launches from CUDA 12.3 on. CUMIND_NO_EARLY_LAUNCH in the environment: none begins early. */
+static inline bool cm_may_begin_early(const void *kernel) {
+    enum : int { VERSION = 12030, ARCHITECTURE = 90 };
+    cudaFuncAttributes attributes;
+    int version = 0;
+    if (getenv("CUMIND_NO_EARLY_LAUNCH")) return false;
+    if (cudaDriverGetVersion(&version) == cudaSuccess && version >= VERSION &&
+        cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess)
+        return attributes.ptxVersion >= ARCHITECTURE;
+    (void)cudaGetLastError(); /* or the next launch would say it */
+    return false;
+}
+
+/* The same; *known, 0 at first, remembers it. */
+static inline bool cm_begins_early(const void *kernel, int *known) {
+    enum : int { UNKNOWN, NO, YES };
+    int found = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (found == UNKNOWN) __atomic_store_n(known, found = cm_may_begin_early(kernel) ? YES : NO, __ATOMIC_RELAXED);
+    return found == YES;
+}
+
+/* 0, or a cudaError_t. */
+template <typename... Taken, typename... Given>
+static inline int cm_launch(void (*kernel)(Taken...), int *known, unsigned blocks, size_t bytes, void *queue,
+                            const Given &...given) {
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = blocks;
+    config.blockDim = CM_BLOCK;
+    config.dynamicSmemBytes = bytes;
+    config.stream = (cudaStream_t)queue;
+    config.attrs = &attribute;
+    config.numAttrs = cm_begins_early((const void *)kernel, known) ? 1 : 0;
+    const cudaError_t result = cudaLaunchKernelEx(&config, kernel, given...);
+    (void)cudaGetLastError();
+    return (int)result;
+}
+
 /* 1 << shift lanes per item: a division by a number that is not known would cost more than many a kernel's body. */
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK)
     cm_kernel_of(const __grid_constant__ Args args, int64_t items, int shift) {
+    cm_kernel_begin();
     int64_t thread = (int64_t)blockIdx.x * CM_BLOCK + threadIdx.x, item = thread >> shift;
     if (item >= items) return;
     cm_lanes lanes = {(int)(thread & ((1 << shift) - 1)), 1 << shift, nullptr, nullptr};
@@ -235,13 +292,12 @@ static inline int cm_lanes_shift(int lanes) {
     return shift;
 }
 
-/* 0, or a cudaError_t. */
 #define CM_LAUNCHER(name, args)                                                                                        \
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
+        static int early;                                                                                              \
         if (items <= 0) return 0;                                                                                      \
-        unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                       \
-        cm_kernel_of<args, name><<<blocks, CM_BLOCK, 0, (cudaStream_t)queue>>>(*a, items, cm_lanes_shift(lanes));      \
-        return (int)cudaGetLastError();                                                                                \
+        const unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                 \
+        return cm_launch(cm_kernel_of<args, name>, &early, blocks, 0, queue, *a, items, cm_lanes_shift(lanes));         \
     }
 
 /* An item is a block, whose memory begins with the `used` bytes of the arguments: a kernel that looks at them by
@@ -252,6 +308,7 @@ extern __shared__ uint4 cm_block_memory[];
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *), int shares>
 static __global__ void __launch_bounds__(CM_BLOCK, shares) cm_kernel_of_blocks(const __grid_constant__ Args args) {
     static_assert(alignof(Args) == sizeof(uint4), "arguments are copied 16 bytes at a time");
+    cm_kernel_begin();
     const uint4 *from = (const uint4 *)&args;
     asm("" : "+l"(from)); /* by any address, not as constants, of which the lanes of a warp read one at a time */
     for (int first = 0; first < (int)(sizeof(Args) / sizeof(uint4)); first += CM_BLOCK) {
@@ -280,17 +337,18 @@ static inline int cm_allow_memory(const void *kernel) {
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
+        static int early;                                                                                              \
         const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name, shares>);                     \
         if (result != 0) return result;                                                                                \
-        const size_t bytes = a->used + a->memory;                                                                      \
-        cm_kernel_of_blocks<args, name, shares><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);        \
-        return (int)cudaGetLastError();                                                                                \
+        return cm_launch(cm_kernel_of_blocks<args, name, shares>, &early, (unsigned)items, a->used + a->memory, queue,  \
+                         *a);                                                                                          \
     }
 
 /* The same where arguments are read as constants: all lanes look at the same ones at a time. One block is on a
  * multiprocessor, whose lanes have all its registers. */
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK, 1) cm_kernel_of_wide_blocks(const __grid_constant__ Args args) {
+    cm_kernel_begin();
     const cm_lanes lanes = {(int)threadIdx.x, CM_BLOCK, nullptr, (float *)cm_block_memory};
     body(&args, blockIdx.x, &lanes);
 }
@@ -299,10 +357,10 @@ static __global__ void __launch_bounds__(CM_BLOCK, 1) cm_kernel_of_wide_blocks(c
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
+        static int early;                                                                                              \
         const int result = cm_allow_memory((const void *)cm_kernel_of_wide_blocks<args, name>);                        \
         if (result != 0) return result;                                                                                \
-        cm_kernel_of_wide_blocks<args, name><<<(unsigned)items, CM_BLOCK, a->memory, (cudaStream_t)queue>>>(*a);       \
-        return (int)cudaGetLastError();                                                                                \
+        return cm_launch(cm_kernel_of_wide_blocks<args, name>, &early, (unsigned)items, a->memory, queue, *a);          \
     }
 
 #endif
