@@ -1,7 +1,7 @@
 /* A backend that computes nothing and allocates no memory: what is created on it says what it would take of a device.
  *
  * Its device hands out addresses that must not be followed and keeps account by the names of the blocks; its operations
- * fail. So a plan of memory is made by the code that takes the memory, and cannot differ from it. */
+ * do nothing. So a plan of memory is made by the code that takes the memory, and cannot differ from it. */
 #ifndef CM_BACKEND_MEASURE_H
 #define CM_BACKEND_MEASURE_H
 

@@ -90,7 +90,8 @@ static const char *const kinds[] = {
     /* the trees of these lie on the device */
     "ema_decay=0.9 target_update_frequency=3 chunk_rows=5 reanalyse_ratio=0.6",
     "env_name=tictactoe family=resnet num_blocks=1 conv_channels=4 gradient_accumulation=2",
-    "env_name=catch consistency_weight=1 consistency_hidden=8 consistency_output=6 optimizer=sgd policy=gumbel_muzero",
+    "env_name=catch consistency_weight=1 consistency_hidden=8 consistency_output=6 optimizer=sgd policy=gumbel_muzero "
+    "quantization=qat",
     "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
     "env_name=2048 policy=stochastic_muzero chance_codes=4 reanalyse_ratio=0.5 prefetch_threads=2",
     "env_name=catch value_prefix=true lstm_size=12 value_prefix_horizon=2 residual_dynamics=true reanalyse_ratio=0.5",
