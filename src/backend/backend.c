@@ -88,11 +88,14 @@ cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, c
 
 /* ---- streams and calls ---- */
 
-cm_status cm_stream_open(cm_backend *backend, cm_stream **out) {
+cm_status cm_stream_open(cm_backend *backend, cm_stream **out) { return cm_stream_open_as(backend, false, out); }
+
+cm_status cm_stream_open_as(cm_backend *backend, bool is_urgent, cm_stream **out) {
     *out = NULL;
     cm_stream *stream = NULL;
     CM_TRY(cm_alloc(&stream, 1, sizeof *stream, "stream"));
     stream->backend = backend;
+    stream->is_urgent = is_urgent;
     cm_status status = backend->kind->stream_open ? backend->kind->stream_open(stream) : CM_OK;
     if (status != CM_OK) {
         free(stream);

@@ -242,6 +242,7 @@ struct cm_backend {
 struct cm_stream {
     cm_backend *backend;        /* borrowed */
     void *state;                /* of the class */
+    bool is_urgent;             /* as cm_stream_open_as has it */
     const struct cm_stop *stop; /* borrowed: passes on it end with CM_ERR_INTERRUPTED before the next call once it is
                                    asked (core/stop.h); NULL, as at first: never */
 };
@@ -267,6 +268,8 @@ const char *cm_backend_describe(const cm_backend *backend);
 size_t cm_backend_held(const cm_backend *backend);
 
 cm_status cm_stream_open(cm_backend *backend, cm_stream **out) CM_MUST_USE;
+/* is_urgent: where several streams wait for a part of the device this one goes first. A hint: it changes no result. */
+cm_status cm_stream_open_as(cm_backend *backend, bool is_urgent, cm_stream **out) CM_MUST_USE;
 void cm_stream_close(cm_stream *stream); /* NULL is allowed */
 
 /* The device's own name for the stream, a cudaStream_t, for libraries that work in its order; NULL if there is none. */

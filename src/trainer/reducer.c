@@ -76,7 +76,7 @@ static cm_status open_reducer(cm_reducer *r) {
     CM_TRY(cm_buffer_create(&r->nothing, t->config.backend->device, sizeof(float), "a sum of nothing"));
     r->stream = t->streams[0];
     if (r->count == 1) return CM_OK;
-    CM_TRY(cm_stream_open(t->config.backend, &r->own));
+    CM_TRY(cm_stream_open_as(t->config.backend, true, &r->own));
     r->stream = r->own;
     return is_on_host(t) ? cm_pool_create(2, &r->pair) : CM_OK;
 }

@@ -69,7 +69,8 @@ static cm_status alloc_chunks(cm_trainer *t) {
 }
 
 static cm_status open_worker(cm_trainer *t, int worker) {
-    CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
+    /* Its launches are many and short, those of a search, which runs at the same time, few and long. */
+    CM_TRY(cm_stream_open_as(t->config.backend, true, &t->streams[worker]));
     const bool is_alone = t->config.comm->size == 1 && t->config.backend->device->is_host; /* else others would wait */
     t->streams[worker]->stop = is_alone ? t->config.stop : NULL;
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {

@@ -14,7 +14,7 @@ static cm_autotune_cache *cache;
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
     ck_assert_int_eq(cm_autotune_cache_open(NULL, "a device", &cache), CM_OK);
     log_keep();
 }

@@ -124,9 +124,9 @@ END_TEST
 
 /* Each call of opening fails once: nothing stays open, and the line names the opening. */
 START_TEST(a_device_that_cannot_be_opened_leaves_nothing_behind) {
-    static const char *const names[] = {"device_name",    "context_retain", "context_use",   "memory_info",
-                                        "stream_create",  "device_get",     "device_memory", "device_count",
-                                        "driver_version", "device_id"};
+    static const char *const names[] = {"device_name",    "context_retain", "context_use",      "memory_info",
+                                        "stream_create",  "device_get",     "device_memory",    "device_count",
+                                        "driver_version", "device_id",      "stream_priorities"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cm_cuda_device *none;
         int contexts = cm_fake.contexts, streams = cm_fake.streams;
@@ -222,6 +222,16 @@ END_TEST
 
 /* ---- streams ---- */
 
+START_TEST(an_urgent_stream_has_the_greatest_priority) {
+    cm_cuda_stream stream;
+    for (int urgent = 0; urgent < 2; urgent++) {
+        ck_assert_int_eq(cm_cuda_stream_open(device, urgent, &stream), CM_OK);
+        ck_assert_int_eq(cm_fake.priority, urgent ? -5 : 0);
+        cm_cuda_stream_close(&stream);
+    }
+}
+END_TEST
+
 enum { MANY = 5 << 20 };
 
 START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
@@ -229,7 +239,7 @@ START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
     cm_buffer a;
     unsigned char *from = malloc(MANY), *to = calloc(MANY, 1);
     for (int i = 0; i < MANY; i++) from[i] = (unsigned char)(i * 7 + i / 1000);
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
     ck_assert_int_eq(cm_buffer_create(&a, &device->base, MANY, "a test"), CM_OK);
     int zeroes = cm_fake_calls("context_wait");
     ck_assert_int_eq(cm_cuda_stream_write(&stream, a.base, from, MANY - 3), CM_OK);
@@ -250,7 +260,7 @@ END_TEST
 
 START_TEST(a_workspace_grows_never_shrinks_and_says_when_it_moves) {
     cm_cuda_stream stream;
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
     ck_assert_int_eq(cm_cuda_stream_reserve(&stream, 1000), CM_OK);
     ck_assert_uint_eq(stream.workspace_bytes, 1024);
     uint64_t generation = stream.generation;
@@ -272,8 +282,8 @@ END_TEST
 START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     cm_cuda_stream one, two;
     cm_cuda_event *event = NULL;
-    ck_assert_int_eq(cm_cuda_stream_open(device, &one), CM_OK);
-    ck_assert_int_eq(cm_cuda_stream_open(device, &two), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &one), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &two), CM_OK);
     for (int i = 1; i <= 3; i++) { /* one event, set again and again */
         ck_assert_int_eq(cm_cuda_event_record(&event, &two), CM_OK);
         ck_assert_int_eq(cm_cuda_stream_wait_event(&one, event), CM_OK);
@@ -305,7 +315,7 @@ START_TEST(pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait) {
     enum { N = 3 << 20 };
     cm_cuda_stream stream;
     cm_mirror mirror;
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
     ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_OK);
     unsigned char *host = mirror.host;
     ck_assert_int_eq(cm_fake.pinned, 1);
@@ -347,6 +357,7 @@ int main(void) {
     tcase_add_test(tc, a_block_that_cannot_be_zeroed_is_freed);
     tcase_add_test(tc, after_a_failed_kernel_every_call_says_that_the_gpu_is_lost);
     tcase_add_test(tc, results_without_a_name_are_numbers_and_missing_code_says_what_to_build);
+    tcase_add_test(tc, an_urgent_stream_has_the_greatest_priority);
     tcase_add_test(tc, a_lane_writes_and_reads_more_than_its_stages_hold);
     tcase_add_test(tc, a_workspace_grows_never_shrinks_and_says_when_it_moves);
     tcase_add_test(tc, a_lane_follows_a_mark_of_another_and_so_does_the_host);

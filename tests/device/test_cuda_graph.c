@@ -19,8 +19,8 @@ static cm_cuda_event *turn;
 static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
-    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_stream_open(device, &side_streams[i]), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_stream_open(device, false, &side_streams[i]), CM_OK);
     turn = NULL;
     graph = NULL;
     log_keep();

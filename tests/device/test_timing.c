@@ -13,7 +13,7 @@ static cm_cuda_stream stream;
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
-    ck_assert_int_eq(cm_cuda_stream_open(device, &stream), CM_OK);
+    ck_assert_int_eq(cm_cuda_stream_open(device, false, &stream), CM_OK);
     device->log_plans = true;
     device->is_warm = true;
     log_keep();

@@ -286,9 +286,16 @@ static int copy(cm_cu_address to, cm_cu_address from, size_t bytes, cm_cu_stream
     ENTER_CONTEXT(copy);
     return push(stream, (node){.to = at(to), .from = at(from), .bytes = bytes});
 }
-static int stream_create(cm_cu_stream *stream, unsigned flags) {
+static int stream_priorities(int *least, int *greatest) {
+    ENTER_CONTEXT(stream_priorities);
+    *least = 0, *greatest = -5;
+    return 0;
+}
+static int stream_create(cm_cu_stream *stream, unsigned flags, int priority) {
     (void)flags;
     ENTER_CONTEXT(stream_create);
+    if (priority > 0 || priority < -5) return misuse("stream_create");
+    cm_fake.priority = priority;
     *stream = calloc(1, sizeof **stream);
     cm_fake.streams++;
     return 0;
@@ -461,6 +468,7 @@ static const cm_cuda_driver table = {
     .write = write_to,
     .read = read_from,
     .copy = copy,
+    .stream_priorities = stream_priorities,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,

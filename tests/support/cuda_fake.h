@@ -20,6 +20,7 @@ typedef struct cm_cuda_fake {
     size_t taken;                        /* bytes of device memory that are out */
     int blocks, pinned, streams, events; /* that are open */
     int contexts, graphs, executables;
+    int priority;     /* of the stream that was opened last; from 0 to -5, the greatest */
     int slept;        /* waits for events that do not spin */
     int misuse;       /* calls that the driver would have refused */
     char misused[64]; /* the last one */

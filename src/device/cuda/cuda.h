@@ -77,6 +77,7 @@ typedef struct cm_cuda_device {
     cm_cu_device handle;
     cm_cu_context context;
     cm_cu_stream copies; /* of the cm_device's functions */
+    int least, greatest; /* priorities of streams; the same where the device has none */
     /* Held while a graph is captured, and while the whole device is waited for, or by the driver may be (memory taken
      * and given back, graphs given back, code that a library loads and unloads): CUDA allows them not at once. The
      * capture is of its thread alone (CM_CU_CAPTURE_THREAD), so what else others do does not disturb it. */
@@ -128,7 +129,8 @@ typedef struct cm_cuda_stream {
     uint64_t generation; /* grows when the workspace moves: graphs that hold its address are captured again */
 } cm_cuda_stream;
 
-cm_status cm_cuda_stream_open(cm_cuda_device *device, cm_cuda_stream *stream) CM_MUST_USE;
+/* Blocks of an urgent one's launches start before those of other streams that wait for a multiprocessor. */
+cm_status cm_cuda_stream_open(cm_cuda_device *device, bool is_urgent, cm_cuda_stream *stream) CM_MUST_USE;
 void cm_cuda_stream_close(cm_cuda_stream *stream); /* waits for it; after its graphs; a zeroed struct is allowed */
 
 /* At least `bytes` of workspace; while preparing only, never while a graph is captured. Content is lost, also where

@@ -177,7 +177,8 @@ static cm_status open_context(cm_cuda_device *device) {
     CM_CU_TRY(device, "opening the GPU", context_use(device->context));
     CM_CU_TRY(device, "opening the GPU", memory_info(&available, &total));
     device->context_bytes = total - available;
-    CM_CU_TRY(device, "opening the GPU", stream_create(&device->copies, CM_CU_STREAM_NON_BLOCKING));
+    CM_CU_TRY(device, "opening the GPU", stream_priorities(&device->least, &device->greatest));
+    CM_CU_TRY(device, "opening the GPU", stream_create(&device->copies, CM_CU_STREAM_NON_BLOCKING, device->least));
     return CM_OK;
 }
 

@@ -101,7 +101,8 @@ enum {
     F(write, cuMemcpyHtoDAsync_v2, (cm_cu_address to, const void *host, size_t bytes, cm_cu_stream stream))            \
     F(read, cuMemcpyDtoHAsync_v2, (void *host, cm_cu_address from, size_t bytes, cm_cu_stream stream))                 \
     F(copy, cuMemcpyDtoDAsync_v2, (cm_cu_address to, cm_cu_address from, size_t bytes, cm_cu_stream stream))           \
-    F(stream_create, cuStreamCreate, (cm_cu_stream * stream, unsigned flags))                                          \
+    F(stream_priorities, cuCtxGetStreamPriorityRange, (int *least, int *greatest))                                     \
+    F(stream_create, cuStreamCreateWithPriority, (cm_cu_stream * stream, unsigned flags, int priority))                \
     F(stream_destroy, cuStreamDestroy_v2, (cm_cu_stream stream))                                                       \
     F(stream_wait, cuStreamSynchronize, (cm_cu_stream stream))                                                         \
     F(stream_wait_event, cuStreamWaitEvent, (cm_cu_stream stream, cm_cu_event event, unsigned flags))                  \

@@ -9,10 +9,11 @@ enum { STAGE_BYTES = 1 << 20 };
 
 static cm_cu_address address(const void *at) { return (cm_cu_address)(uintptr_t)at; }
 
-cm_status cm_cuda_stream_open(cm_cuda_device *device, cm_cuda_stream *stream) {
+cm_status cm_cuda_stream_open(cm_cuda_device *device, bool is_urgent, cm_cuda_stream *stream) {
+    const int priority = is_urgent ? device->greatest : device->least;
     *stream = (cm_cuda_stream){.device = device, .stage_bytes = STAGE_BYTES};
     CM_TRY(cm_cuda_enter(device));
-    CM_CU_TRY(device, "opening a stream", stream_create(&stream->handle, CM_CU_STREAM_NON_BLOCKING));
+    CM_CU_TRY(device, "opening a stream", stream_create(&stream->handle, CM_CU_STREAM_NON_BLOCKING, priority));
     return CM_OK;
 }
 

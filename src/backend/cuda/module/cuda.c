@@ -128,7 +128,8 @@ static void close_stream(cm_stream *stream) {
 
 static cm_status open_stream(cm_stream *stream) {
     CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream_state), "a stream"));
-    cm_status status = cm_cuda_stream_open(cm_cuda_of(stream)->device, &cm_cuda_stream_of(stream)->own);
+    cm_status status =
+        cm_cuda_stream_open(cm_cuda_of(stream)->device, stream->is_urgent, &cm_cuda_stream_of(stream)->own);
     if (status != CM_OK) close_stream(stream);
     return status;
 }

@@ -8,7 +8,7 @@ cm_status cm_cuda_side_stream_reserve(cm_stream *stream, const cm_call *call, si
     if (call->branch == 0) return CM_OK;
     cm_cuda_stream_state *s = cm_cuda_stream_of(stream);
     cm_cuda_side_stream *side = &s->side[call->branch - 1];
-    if (!side->stream) CM_TRY(cm_stream_open(stream->backend, &side->stream));
+    if (!side->stream) CM_TRY(cm_stream_open_as(stream->backend, stream->is_urgent, &side->stream));
     const cm_cuda_stream *own = &cm_cuda_stream_of(side->stream)->own;
     const uint64_t before = own->generation;
     CM_TRY(cm_cuda_stream_synchronize(&s->own));
