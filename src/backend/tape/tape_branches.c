@@ -1,4 +1,4 @@
-/* Lanes of a pass that trains. Of small networks a launch fills a GPU in part, and takes the time of a launch: what
+/* Branches of a pass that trains. Of small networks a launch fills a GPU in part, and takes the time of a launch: what
  * need not wait for another stands in a row of its own. Forward these are the heads, each with its loss. Backward what
  * follows a call waits for the gradients at inputs, never for those of parameters. */
 #include "backend/tape/tape_internal.h"

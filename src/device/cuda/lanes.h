@@ -139,7 +139,7 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     b    column g from row 4 q on, then from row 4 q + 16 on
  * and sums as above.
  *
- * Copies after the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
+ * Asynchronous copies: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
  * multiples of 16. After cm_lanes_wait all that this lane has sent is there for it, and after a barrier for others.
  * Neither is a barrier. */
 #ifdef __CUDACC__

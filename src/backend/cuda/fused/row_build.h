@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 /* Fills *args with the steps of as many of the first prepared calls of a pass as can be: those that all work on rows of
- * one number, row by row, and need no more than CM_ROW_STEPS. Calls that have a lane make no steps and are passed over.
- * Without work memory it is a fused segment of a pass: all its results stay where its calls write them. Returns how
- * many calls that are, 0 .. pass->count. What args says of shared memory may be more than a device has. Its tile
+ * one number, row by row, and need no more than CM_ROW_STEPS. Calls that have a branch make no steps and are passed
+ * over. Without work memory it is a fused segment of a pass: all its results stay where its calls write them. Returns
+ * how many calls that are, 0 .. pass->count. What args says of shared memory may be more than a device has. Its tile
  * has half as many rows if there are no more such tiles than multiprocessors (0: they are not asked for). */
 int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_kernel_args *args);
 

@@ -37,8 +37,10 @@ uint32_t cm_row_shared(cm_row_kernel_args *args, uint32_t first, uint32_t end) {
     return first;
 }
 
+/* Of one weight another layer may be a part, with fewer rows. */
 static bool reads_same(const cm_row_step *a, const cm_row_step *b) {
-    return a->op == b->op && cm_row_is_layer(b) && a->type == b->type && a->of.dense.weight == b->of.dense.weight;
+    return a->op == b->op && cm_row_is_layer(b) && a->type == b->type && a->n == b->n && a->k == b->k &&
+           a->of.dense.weight == b->of.dense.weight && a->of.dense.weight_row == b->of.dense.weight_row;
 }
 
 /* Bytes of a whole weight. */

@@ -11,14 +11,14 @@
  *   fused kernels   row-wise ones, rows of a tile by a block: row_step.h (what such a kernel is given),
  *                   row_kernel.h, row_product.h, row_wide.h and row_lane.h (the kernel), row_shared.h (weights
  *                   in shared memory), row_build.h (calls become steps), row_places.h and row_range.h (where
- *                   their rows lie),
- *                   row_autotune.h (whether it is worth it), row_kernel.c (launching); convolutions of a tower,
- * activations of some boards in shared memory: tower_args.h (what the kernel is given), tower.h (the kernel),
- *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); segments.h
- *                   (where a pass has either)
+ *                   their rows lie), row_autotune.h (whether it is worth it), row_kernel.c (launching);
+ *                   convolutions of a tower, activations of some boards in shared memory: tower_args.h (what the
+ *                   kernel is given), tower.h (the kernel), tower_build.c (calls become layers), towers.h (whether
+ *                   it is worth it, launching); segments.h (where a pass has either)
  *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), graphs.c (passes as
  *                   graphs), side_streams.c (side streams of a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN),
- * autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
+ *                   autotune_check.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the
+ * driver's table)
  *
  * Memory, streams, graphs, the autotune cache and messages are the program's (device/cuda/): the module calls them
  * there.

@@ -461,6 +461,38 @@ START_TEST(gradients_are_added_to) {
 }
 END_TEST
 
+/* y = x times the first rows of a weight */
+static void put_layer(cm_tensor y, cm_tensor x, int outputs) {
+    cm_call *call = &calls[count++];
+    call->op = CM_OP_dense;
+    call->t[CM_T_dense_y] = y;
+    call->t[CM_T_dense_x] = x;
+    call->t[CM_T_dense_weight] = part(0, outputs, 0, x.dim[1]);
+}
+
+/* Of those that read as many rows of a weight shared memory has a copy, not of one that reads more. */
+START_TEST(a_layer_of_more_rows_of_a_weight_reads_no_copy_of_fewer) {
+    enum { INPUTS = 8, FEW = 3, MANY = 7 };
+    const cm_call_list pass = {.calls = calls, .count = 3, .is_idle = true, .version = 1};
+    static float apart[16][ROWS * WIDTH];
+    cm_fused_segments *all;
+    for (int i = 0; i < 3; i++)
+        put_layer(part(2 + i, ROWS, 0, i == 1 ? MANY : FEW), part(1, ROWS, 0, INPUTS), i == 1 ? MANY : FEW);
+    ck_assert_int_eq(segments_found(), 1);
+    run_calls(NULL, &pass);
+    memcpy(apart, memory, sizeof memory);
+    cuda_cpu_winner = SHARED;
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
+    ck_assert_int_eq(cuda_cpu_chosen.launches[2], 1); /* there is one with a copy */
+    memset(memory[2], 0, 3 * sizeof *memory);
+    run_calls(all, &pass);
+    for (int m = 2; m < 5; m++)
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            if (i % WIDTH < (m == 3 ? MANY : FEW)) ck_assert_float_eq_tol(memory[m][i], apart[m][i], 1e-5f);
+    cm_fused_segments_free(all);
+}
+END_TEST
+
 /* ---- rows in memory ---- */
 
 START_TEST(rows_are_apart_alike_or_crossed) {
@@ -504,6 +536,7 @@ int main(void) {
     tcase_add_test(small, calls_that_cannot_be_one_segment_or_would_be_slower_are_no_whole_one);
     tcase_add_test(small, columns_that_are_written_again_are_read_again);
     tcase_add_test(small, gradients_are_added_to);
+    tcase_add_test(small, a_layer_of_more_rows_of_a_weight_reads_no_copy_of_fewer);
     tcase_add_test(small, rows_are_apart_alike_or_crossed);
     suite_add_tcase(suite, small);
     return cm_test_main(suite);
