@@ -102,7 +102,8 @@ static void open_setup(const setup *s) {
     ck_assert_int_eq(cm_buffer_create(&work, &cm_device_cpu, bytes + stride, "the test"), CM_OK);
     fill_weights(s);
     prepare_calls(s);
-    pass = (cm_call_list){calls, s->layers, work.base, bytes, true, 1};
+    pass = (cm_call_list){
+        .calls = calls, .count = s->layers, .work = work.base, .work_bytes = bytes, .infers = true, .version = 1};
 }
 
 static void close_setup(void) {
