@@ -143,6 +143,15 @@ backend/cuda/ops/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) :
 backend/cuda/ops/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
 backend/cuda/ops/shape.h|cm_row(&k->x, item), times, value)|cm_row(&k->x, item), value, value)
 backend/cuda/ops/shape.h|if (times != 0.0f) value = |value = 
+backend/cuda/ops/frames.h|at < 0 ? 0 : at|at < 0 ? 1 : at
+backend/cuda/ops/frames.h|cell.row + shift[0]|cell.row - shift[0]
+backend/cuda/ops/frames.h|cell.column + shift[1]|cell.column + shift[0]
+backend/cuda/ops/frames.h|index[0] == -1|frame == -1
+backend/cuda/ops/frames.h|frame >= 0 && frame < k->frames|frame >= 0
+backend/cuda/ops/frames.h|k->unit : k->floats[from + c]) * factor|k->unit : k->floats[from + c])
+backend/cuda/ops/frames.h|k->bytes[from + c] * k->unit|k->bytes[from + c]
+backend/cuda/ops/frames.h|picture.row * k->shift_stride|picture.row * 2
+backend/cuda/ops/frames.h|cm_to_half(value, k->type)|cm_to_half(value, CM_BF16)
 backend/cuda/ops/optimizer.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
 backend/cuda/ops/optimizer.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
 backend/cuda/ops/optimizer.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]

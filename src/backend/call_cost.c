@@ -54,6 +54,9 @@ double cm_call_bytes(const cm_call *c) {
     } else if (c->op == CM_OP_scatter_rows) {
         const cm_tensor *table = CM_ARG(c, scatter_rows, y);
         bytes += rows_of(table, CM_ARG(c, scatter_rows, rows)) - bytes_of(table);
+    } else if (c->op == CM_OP_stack_frames) {
+        const cm_tensor *frames = CM_ARG(c, stack_frames, frames), *index = CM_ARG(c, stack_frames, index);
+        bytes += rows_of(frames, index) * index->dim[1] - bytes_of(frames);
     } else if (c->op == CM_OP_bootstrap) {
         bytes += bytes_of(CM_ARG(c, bootstrap, target)) - bytes_of(CM_ARG(c, bootstrap, value));
     }

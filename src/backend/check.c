@@ -17,6 +17,7 @@ cm_half_rule cm_op_half_rule(cm_op op) {
                               .plain = BIT(conv2d_backward, dy)};
     case CM_OP_conv2d_norm:
         return (cm_half_rule){.alone = BIT(conv2d_norm, x) | BIT(conv2d_norm, y) | BIT(conv2d_norm, residual)};
+    case CM_OP_stack_frames: return (cm_half_rule){.alone = BIT(stack_frames, y)};
     case CM_OP_batch_norm:
         return (cm_half_rule){.alone = BIT(batch_norm, x),
                               .with_x = BIT(batch_norm, y) | BIT(batch_norm, residual),
@@ -79,6 +80,7 @@ static cm_status check_tensor(const cm_call *call, int i) {
     if (dtype == CM_BF16) dtype = call->attr.compute;
     if (dtype == CM_F32 && cm_op_tensor_dtype(call->op, i) == CM_BF16)
         return cm_check_refuse(call, i, "attr.compute must be bfloat16 or float16");
+    if (dtype == CM_U8 && t->dtype == CM_F32) dtype = CM_F32;
     if (t->dtype != dtype && !(is_half(call, i) && may_be_half(call, i))) {
         char what[32];
         snprintf(what, sizeof what, "it must be %s", cm_dtype_name(dtype));

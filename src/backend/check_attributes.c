@@ -4,6 +4,7 @@
 #include "backend/check_internal.h"
 #include "backend/int8.h"
 #include "backend/sampling.h"
+#include "core/frames.h"
 
 static cm_status fail_attribute(const cm_call *call, const char *what) {
     return cm_fail(CM_ERR_INPUT, "%s: %s", cm_op_name(call->op), what);
@@ -128,6 +129,12 @@ static cm_status check_sampled_action(const cm_call *call, const cm_tensor *memo
     return fail_attribute(call, "memory must have actions and behind them a seed");
 }
 
+static cm_status check_stack(const cm_call *call, const cm_tensor *index) {
+    if (index->ndim == 2 && index->dim[1] <= CM_FRAMES_MOST) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: index must be [m, frames of a stack], of which there are %d at most",
+                   cm_op_name(call->op), CM_FRAMES_MOST);
+}
+
 cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     const cm_tensor *t = call->t;
     int E = 0, g = 1;
@@ -153,6 +160,7 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_simnorm_backward: CM_TRY(check_simnorm(call, &t[CM_T_simnorm_backward_y])); break;
     case CM_OP_action_encoding:
     case CM_OP_action_encoding_backward: CM_TRY(check_encoding(call, &t[CM_T_action_encoding_y], &E)); break;
+    case CM_OP_stack_frames: CM_TRY(check_stack(call, &t[CM_T_stack_frames_index])); break;
     case CM_OP_two_hot:
     case CM_OP_support_decode:
     case CM_OP_categorical_loss: CM_TRY(check_support(call)); break;

@@ -50,7 +50,7 @@ bool cm_op_tensor_accumulates(cm_op op, int index) { return strstr(tensor_word(o
 
 cm_dtype cm_op_tensor_dtype(cm_op op, int index) {
     const char *type = strchr(tensor_word(op, index), ':');
-    return !type ? CM_F32 : type[1] == 'i' ? CM_I32 : CM_BF16;
+    return !type ? CM_F32 : type[1] == 'i' ? CM_I32 : type[1] == 'b' ? CM_U8 : CM_BF16;
 }
 
 const char *cm_op_tensor_shape(cm_op op, int index) {

@@ -71,6 +71,7 @@ START_TEST(rows_give_names_types_and_what_is_optional) {
     ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_action), CM_I32);
     ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_bias), CM_F32);
     ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_half_x), CM_BF16);
+    ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_stack_frames, CM_T_stack_frames_frames), CM_U8);
     ck_assert(cm_op_tensor_written(CM_OP_dense, CM_T_dense_y) && !cm_op_tensor_written(CM_OP_dense, CM_T_dense_x));
     ck_assert(cm_op_tensor_written(CM_OP_adam_step, CM_T_adam_step_second));
 }

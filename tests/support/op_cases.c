@@ -200,6 +200,24 @@ static float *element(const cm_tensor *t, int r, int i) { return (float *)t->dat
 /* The coefficients of bootstrap that are 0, whose rows are not read. */
 static bool has_no_value(int row) { return row % 3 == 1; }
 
+/* Pictures of all kinds: shifted or not, by more than there is; of stack_frames every fourth is none. */
+static void fill_pictures(const op_case *row, const char *name, const cm_tensor *t, cm_rng *rng) {
+    const bool is_index = strcmp(name, "index") == 0;
+    for (int r = 0; r < t->dim[0]; r++) {
+        int32_t *to = (int32_t *)t->data + (size_t)r * (size_t)t->stride;
+        for (int i = 0; i < t->dim[1]; i++)
+            to[i] = is_index ? (int32_t)cm_rng_below(rng, (uint32_t)letter_size(row, false, 'n'))
+                    : r % 3  ? (int32_t)cm_rng_below(rng, 17) - 8
+                             : 0;
+        if (is_index && r % 4 == 3) to[0] = -1;
+    }
+}
+
+static void fill_bytes(const cm_tensor *t, cm_rng *rng) {
+    uint8_t *to = t->data;
+    for (size_t i = 0; i < cm_tensor_count(t); i++) to[i] = (uint8_t)cm_rng_below(rng, 256);
+}
+
 static void fill_integers(const op_run *run, const op_case *row, const char *name, const cm_tensor *t, cm_rng *rng) {
     int32_t *to = t->data;
     if (strcmp(name, "action") == 0) {
@@ -257,7 +275,11 @@ static void fill(op_run *run, const op_case *row, int i, cm_rng *rng) {
     char name[CM_OP_NAME_BYTES];
     cm_op_tensor_name(run->call.op, i, name);
     const cm_tensor *t = &run->call.t[i];
-    if (t->dtype == CM_I32)
+    if (run->call.op == CM_OP_stack_frames && t->dtype == CM_I32)
+        fill_pictures(row, name, t, rng);
+    else if (t->dtype == CM_U8)
+        fill_bytes(t, rng);
+    else if (t->dtype == CM_I32)
         fill_integers(run, row, name, t, rng);
     else if (strcmp(name, "scaling") == 0)
         fill_scaling(t);

@@ -171,6 +171,15 @@ cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var actio
 /* Rows are passes of their own: what one scatters another may not gather in the same run. */
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
 void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
+/* Pictures [m, H, W, k C] without a gradient: stacks of frames [n, H, W, C], of bytes times `unit` or of float32. */
+typedef struct cm_frame_vars {
+    cm_var frames;
+    cm_var index;  /* [m, k] int32 */
+    cm_var shift;  /* [m, 2] int32 */
+    cm_var factor; /* [m]          */
+    float unit;
+} cm_frame_vars;
+cm_var cm_tape_stack_frames(cm_tape *tape, const cm_frame_vars *vars);
 /* [m]: partial + coefficient * value[rows], which no gradient flows back through. */
 cm_var cm_tape_bootstrap(cm_tape *tape, cm_var partial, cm_var coefficient, cm_var value, cm_var rows);
 /* [B, P] of a policy of this form: the softmax of each of its numbers, where legal [B, P] (optional) is not 0. Without

@@ -195,6 +195,16 @@ void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows) {
     RECORD(tape, scatter_rows, &no_attr, pool, x, rows);
 }
 
+cm_var cm_tape_stack_frames(cm_tape *tape, const cm_frame_vars *vars) {
+    if (bad(tape, vars->frames) || bad(tape, vars->index) || bad(tape, vars->shift) || bad(tape, vars->factor))
+        return CM_NO_VAR;
+    const cm_tensor *frame = shape_of(tape, vars->frames), *index = shape_of(tape, vars->index);
+    const int dim[4] = {index->dim[0], frame->dim[1], frame->dim[2], index->dim[1] * frame->dim[3]};
+    const cm_attr attr = {.scale = vars->unit, .compute = tape->compute};
+    return RECORD(tape, stack_frames, &attr, cm_tape_new(tape, CM_MEM_WORK, CM_F32, 4, dim, false), vars->frames,
+                  vars->index, vars->shift, vars->factor);
+}
+
 cm_var cm_tape_bootstrap(cm_tape *tape, cm_var partial, cm_var coefficient, cm_var value, cm_var rows) {
     if (bad(tape, partial) || bad(tape, coefficient) || bad(tape, value) || bad(tape, rows)) return CM_NO_VAR;
     cm_var target = work_1d(tape, shape_of(tape, partial)->dim[0]);

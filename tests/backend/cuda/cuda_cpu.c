@@ -13,6 +13,7 @@
 #include "backend/cuda/ops/dense.h"
 #include "backend/cuda/ops/elementwise.h"
 #include "backend/cuda/ops/fake_quantise.h"
+#include "backend/cuda/ops/frames.h"
 #include "backend/cuda/ops/int8.h"
 #include "backend/cuda/ops/layer_norm.h"
 #include "backend/cuda/ops/losses.h"
@@ -67,6 +68,7 @@ CM_COLUMNS_KERNELS(LAUNCHER)
 CM_DENSE_KERNELS(LAUNCHER)
 CM_ELEMENTWISE_KERNELS(LAUNCHER)
 CM_FAKE_QUANTISE_KERNELS(LAUNCHER)
+CM_FRAMES_KERNELS(LAUNCHER)
 CM_INT8_KERNELS(LAUNCHER)
 CM_LAYER_NORM_KERNELS(LAUNCHER)
 CM_LOSSES_KERNELS(LAUNCHER)

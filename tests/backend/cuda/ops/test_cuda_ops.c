@@ -282,6 +282,12 @@ START_TEST(numbers_out_of_range_make_nan_in_their_row) {
 }
 END_TEST
 
+START_TEST(a_frame_out_of_range_makes_nan_in_its_picture) {
+    poison_index(CM_OP_stack_frames, "index", -2);
+    poison_index(CM_OP_stack_frames, "index", 3); /* of 3 */
+}
+END_TEST
+
 /* One by one, and by fours: there is space for the row that is not there. */
 START_TEST(scattering_to_a_row_that_is_not_there_writes_nothing) {
     for (int n = 1; n <= 4; n += 3) {
@@ -443,6 +449,44 @@ START_TEST(von_mises_draws_have_the_bits_of_the_cpu) {
 }
 END_TEST
 
+/* Of bytes, of the same numbers in float32, and in 16 bits: ref's bits, or those rounded. */
+START_TEST(stacks_of_frames_have_the_bits_of_ref) {
+    enum { FRAMES = 5, H = 4, W = 6, C = 2, COUNT = 4, ROWS = 6, NUMBERS = FRAMES * H * W * C };
+    static uint8_t bytes[NUMBERS];
+    static float floats[NUMBERS], want[ROWS * H * W * COUNT * C], got[ROWS * H * W * COUNT * C];
+    static uint16_t rounded[ROWS * H * W * COUNT * C];
+    int32_t index[ROWS * COUNT], shift[ROWS * 2] = {0, 0, 1, 0, 0, -2, 3, 5, -9, 9};
+    float factor[ROWS] = {1.0f, 1.03f, 0.9f, 1.1f, 0.97f, 1.0f};
+    const cm_dtype type = half[_i];
+    const float unit = 1.0f / 255.0f;
+    for (int i = 0; i < NUMBERS; i++) bytes[i] = (uint8_t)(i * 37), floats[i] = (float)bytes[i] * unit;
+    for (int i = 0; i < ROWS * COUNT; i++) index[i] = i * 3 % FRAMES;
+    index[(ROWS - 1) * COUNT] = -1;
+    cm_call call = {.op = CM_OP_stack_frames, .attr = {.scale = unit, .compute = type}};
+    call.t[CM_T_stack_frames_y] = cm_tensor_make(want, CM_F32, 4, (const int[]){ROWS, H, W, COUNT * C});
+    call.t[CM_T_stack_frames_frames] = cm_tensor_make(bytes, CM_U8, 4, (const int[]){FRAMES, H, W, C});
+    call.t[CM_T_stack_frames_index] = cm_tensor_2d(index, CM_I32, ROWS, COUNT);
+    call.t[CM_T_stack_frames_shift] = cm_tensor_2d(shift, CM_I32, ROWS, 2);
+    call.t[CM_T_stack_frames_factor] = cm_tensor_1d(factor, CM_F32, ROWS);
+    ck_assert_msg(cm_call_eager(bench.ref_stream, &call) == CM_OK, "%s", cm_error_message());
+    for (int of_floats = 0; of_floats < 2; of_floats++) {
+        cm_stream *const streams[] = {bench.stream, bench.ref_stream};
+        if (of_floats)
+            call.t[CM_T_stack_frames_frames] = cm_tensor_make(floats, CM_F32, 4, (const int[]){FRAMES, H, W, C});
+        for (int s = 0; s < 2; s++) {
+            memset(got, 0xff, sizeof got);
+            call.t[CM_T_stack_frames_y].data = got;
+            ck_assert_msg(cm_call_eager(streams[s], &call) == CM_OK, "%s", cm_error_message());
+            ck_assert_mem_eq(got, want, sizeof want);
+        }
+        call.t[CM_T_stack_frames_y] = cm_tensor_make(rounded, type, 4, (const int[]){ROWS, H, W, COUNT * C});
+        ck_assert_msg(cm_call_eager(bench.stream, &call) == CM_OK, "%s", cm_error_message());
+        for (int i = 0; i < ROWS * H * W * COUNT * C; i++) ck_assert_uint_eq(rounded[i], cm_to_half(want[i], type));
+        call.t[CM_T_stack_frames_y] = cm_tensor_make(got, CM_F32, 4, (const int[]){ROWS, H, W, COUNT * C});
+    }
+}
+END_TEST
+
 /* Operations by the file of their kernels. */
 static const struct {
     const char *file;
@@ -455,6 +499,7 @@ static const struct {
                 {"minmax", CM_OP_minmax, CM_OP_minmax_backward},
                 {"softmax", CM_OP_simnorm, CM_OP_simnorm_backward},
                 {"shape", CM_OP_avg_pool, CM_OP_bootstrap},
+                {"frames", CM_OP_stack_frames, CM_OP_stack_frames},
                 {"softmax", CM_OP_one_hot, CM_OP_log_softmax_backward},
                 {"support", CM_OP_value_transform, CM_OP_categorical_loss},
                 {"losses", CM_OP_policy_loss, CM_OP_consistency_loss},
@@ -497,6 +542,8 @@ int main(void) {
     tcase_add_test(add_case(suite, "dense"), rows_in_16_bits_end_in_zeros);
     tcase_add_loop_test(add_case(suite, "dense"), points_of_16_bits_are_those_of_float32, 0, 2);
     tcase_add_test(add_case(suite, "shape"), scattering_to_a_row_that_is_not_there_writes_nothing);
+    tcase_add_loop_test(add_case(suite, "frames"), stacks_of_frames_have_the_bits_of_ref, 0, 2);
+    tcase_add_test(add_case(suite, "frames"), a_frame_out_of_range_makes_nan_in_its_picture);
     tcase_add_loop_test(add_case(suite, "sampled"), von_mises_draws_have_the_bits_of_the_cpu, 0, 4);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);
