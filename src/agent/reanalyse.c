@@ -11,8 +11,8 @@
 
 struct cm_reanalyser {
     cm_reanalyser_config config;
-    int entries, observation_size; /* P, O */
-    cm_searcher *searcher;         /* owned */
+    int entries;           /* P */
+    cm_searcher *searcher; /* owned */
     cm_arena arena;
     pthread_mutex_t turn;
     /* of the batch whose turn it is */
@@ -70,7 +70,6 @@ cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser
     CM_TRY(cm_alloc(&r, 1, sizeof *r, "reanalysis"));
     r->config = *config;
     r->entries = cm_policy_size(cm_network_policy(agent->network));
-    r->observation_size = cm_network_observation_size(agent->network);
     pthread_mutex_init(&r->turn, NULL);
     cm_status status = open_reanalyser(r);
     if (status == CM_OK) {
@@ -106,17 +105,12 @@ static void list_positions(cm_reanalyser *r) {
     }
 }
 
-static const float *observation_at(const cm_reanalyser *r, int row, int k) {
-    const size_t size = (size_t)r->observation_size, following = (size_t)row * (size_t)r->config.unroll + (size_t)k;
-    return k == 0 ? r->batch->observation + (size_t)row * size : r->batch->target_observations + (following - 1) * size;
-}
-
 static void place(void *context, int i, const cm_searched_root *root) {
     const cm_reanalyser *r = context;
     const int steps = r->config.unroll + 1, row = r->position[i] / steps, k = r->position[i] % steps;
-    const size_t size = (size_t)r->observation_size, width = (size_t)r->entries;
+    const size_t width = (size_t)r->entries;
     const uint64_t number = r->config.batch.first_row + (uint64_t)row;
-    memcpy(root->observation, observation_at(r, row, k), size * sizeof(float));
+    cm_batch_observe(r->batch, row, k, root->observation);
     memcpy(root->legal, r->batch->legal + (size_t)r->position[i] * width, width);
     *root->key = cm_key_make(r->config.batch.seed, CM_RNG_REANALYSE, number);
     *root->step = r->batch->update * (uint64_t)steps + (uint64_t)k;

@@ -16,6 +16,7 @@ typedef struct cm_benchmark {
     cm_backend *backend;      /* owned */
     cm_pool *pool;            /* owned */
     cm_dtype compute;
+    cm_trainer_frames frames; /* of what is trained, as a run has them */
     int batch, simulations, actions, unroll;
     bool batch_given;
     double seconds; /* to measure each part for, about */
@@ -69,7 +70,8 @@ typedef struct cm_benchmark_training {
     cm_trainer *trainer;
     cm_train_batch batch;
     float *numbers, *ones;
-    int32_t *actions;
+    int32_t *actions, *index, *shift; /* and of frames */
+    unsigned char *frames;
 } cm_benchmark_training;
 
 /* `rows` are those of this rank; `comm` NULL: one process; `in_flight` of the trainer; `bootstraps`: every value target

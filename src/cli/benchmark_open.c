@@ -3,7 +3,7 @@
 
 #include "cli/benchmark.h"
 #include "core/memory.h"
-#include "run/session.h"
+#include "run/learner.h"
 
 static cm_status integer(const cm_arguments *a, const char *flag, int min, int max, int fallback, int *out) {
     int64_t value = fallback;
@@ -25,6 +25,7 @@ static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     } else if (strcmp(b->network_name, "configured") == 0) {
         CM_TRY(cm_session_env(&b->configuration.env, &env));
         consistency = b->configuration.trainer.consistency_weight > 0.0;
+        if (!cm_argument_is_set(a, "--observation")) b->frames = cm_run_learner_frames(&b->configuration, &env.spec);
     } else {
         return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
     }

@@ -7,17 +7,35 @@
 #include "cli/benchmark.h"
 #include "core/arena.h"
 
+/* The frames of pictures, each row's its own, the oldest first. */
+static cm_status make_frames(const cm_benchmark *bench, int rows, cm_benchmark_training *t) {
+    const cm_trainer_frames *f = &bench->frames;
+    const size_t B = (size_t)rows, K = (size_t)bench->unroll + 1, n = (size_t)f->count, each = n + K - 1;
+    const size_t O = (size_t)cm_network_observation_size(t->network), numbers = B * each * O / n;
+    const int most = bench->configuration.replay.augmentation_shift;
+    CM_TRY(cm_alloc(&t->frames, numbers, f->unit > 0.0f ? 1 : sizeof(float), "a batch"));
+    CM_TRY(cm_alloc(&t->index, B * K * n, sizeof *t->index, "a batch"));
+    CM_TRY(cm_alloc(&t->shift, B * 4, sizeof *t->shift, "a batch"));
+    for (size_t i = 0; f->unit > 0.0f && i < numbers; i++) t->frames[i] = (unsigned char)(i * 37);
+    if (f->unit == 0.0f) cm_benchmark_fill((float *)(void *)t->frames, numbers, 1);
+    for (size_t i = 0; i < B * K * n; i++) t->index[i] = (int32_t)(i / n % K + i % n);
+    for (size_t i = 0; i < B * 4; i++) t->shift[i] = (int32_t)(i % (2 * (size_t)most + 1)) - most;
+    t->batch.frames = (cm_train_frames){(int)each, t->frames, t->index, t->shift, t->ones};
+    return CM_OK;
+}
+
 /* Rows that a network of this shape takes. */
 static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps, cm_benchmark_training *t) {
     size_t B = (size_t)rows, K = (size_t)bench->unroll + 1, A = (size_t)bench->actions;
     size_t O = (size_t)cm_network_observation_size(t->network);
-    const bool sees_later = bootstraps || bench->network.consistency;
-    size_t numbers = B * (sees_later ? O * K : O > K ? O : K);
+    const bool has_frames = bench->frames.count > 0;
+    const bool sees_later = bootstraps || (bench->network.consistency && !has_frames);
+    size_t numbers = B * (sees_later ? O * K : O > K && !has_frames ? O : K);
     CM_TRY(cm_alloc(&t->numbers, numbers, sizeof(float), "a batch"));
-    CM_TRY(cm_alloc(&t->ones, B * K * A, sizeof(float), "a batch"));
+    CM_TRY(cm_alloc(&t->ones, B * (K * A + 2), sizeof(float), "a batch"));
     CM_TRY(cm_alloc(&t->actions, B * K, sizeof(int32_t), "a batch"));
     cm_benchmark_fill(t->numbers, numbers, 1);
-    for (size_t i = 0; i < B * K * A; i++) t->ones[i] = 1.0f;
+    for (size_t i = 0; i < B * (K * A + 2); i++) t->ones[i] = 1.0f;
     for (size_t i = 0; i < B * K; i++) t->actions[i] = (int32_t)(i % A);
     t->batch = (cm_train_batch){.observation = t->numbers,
                                 .actions = t->actions,
@@ -31,7 +49,7 @@ static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps
                                 .target_observations = t->numbers,
                                 .bootstrap_coefficient = t->ones,
                                 .bootstrap_observations = t->numbers};
-    return CM_OK;
+    return has_frames ? make_frames(bench, rows, t) : CM_OK;
 }
 
 cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows, int in_flight, bool bootstraps,
@@ -53,6 +71,7 @@ cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, i
                                 .bucket_bytes = (int64_t)bench->configuration.run.rank_bucket_kib * 1024,
                                 .total_updates = 1000000,
                                 .bootstrap = bootstraps,
+                                .frames = bench->frames,
                                 .in_flight = in_flight};
     return cm_trainer_create(&config, &out->trainer);
 }
@@ -69,6 +88,9 @@ void cm_benchmark_training_close(cm_benchmark_training *t) {
     free(t->numbers);
     free(t->ones);
     free(t->actions);
+    free(t->index);
+    free(t->shift);
+    free(t->frames);
 }
 
 /* ---- as a run does it on a device: batches are staged by a thread of their own, and launched ahead ---- */
@@ -115,6 +137,7 @@ static cm_status time_ahead(const cm_benchmark *bench, cm_benchmark_training *t,
 typedef struct timing {
     double in_turn, seconds, flops;
     size_t activations; /* bytes that they take */
+    size_t inputs;      /* bytes of a batch's */
     size_t parameters;
 } timing;
 
@@ -136,6 +159,7 @@ static cm_status time_updates(const cm_benchmark *bench, bool bootstraps, timing
     if (status == CM_OK && !bench->backend->device->is_host) status = time_ahead(bench, &t, &out->seconds);
     if (status == CM_OK) {
         out->flops = cm_trainer_flops(t.trainer), out->activations = activations_of(t.trainer);
+        out->inputs = cm_trainer_input_bytes(t.trainer);
         out->parameters = cm_network_parameters(t.network)->trained;
     }
     cm_benchmark_training_close(&t);
@@ -152,6 +176,7 @@ cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *res
     if (!bench->backend->device->is_host) cm_benchmark_put(result, "updates_per_second_in_turn", 1.0 / plain.in_turn);
     cm_benchmark_put(result, "updates_per_second_with_bootstraps", 1.0 / whole.seconds);
     cm_benchmark_put(result, "activation_bytes", (double)plain.activations);
+    cm_benchmark_put(result, "input_bytes", (double)plain.inputs);
     cm_benchmark_put(result, "parameters", (double)plain.parameters);
     result->flops_per_second = plain.flops / plain.seconds;
     cm_config_word(bench->config, "optimizer", optimizer);

@@ -16,7 +16,9 @@ static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     size_t rows = (size_t)batch->config.rows, unroll = (size_t)c->targets.unroll, k1 = unroll + 1;
     size_t entries = (size_t)cm_policy_size(replay->config.form), size = (size_t)c->observation_size,
            width = sizeof(float);
-    batch->observation = cm_arena_alloc(arena, rows * size * width);
+    const bool is_whole = !batch->config.frames;
+    if (is_whole) batch->observation = cm_arena_alloc(arena, rows * size * width);
+    if (!is_whole) cm_batch_lay_out_frames(replay, batch, arena);
     batch->action = cm_arena_alloc(arena, rows * unroll * sizeof(int32_t));
     batch->target_value = cm_arena_alloc(arena, rows * k1 * width);
     batch->target_reward = cm_arena_alloc(arena, rows * unroll * width);
@@ -27,7 +29,8 @@ static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     batch->consistency_mask = cm_arena_alloc(arena, rows * unroll * width);
     batch->weights = cm_arena_alloc(arena, rows * width);
     batch->legal = cm_arena_alloc(arena, rows * k1 * entries);
-    if (batch->config.consistency) batch->target_observations = cm_arena_alloc(arena, rows * unroll * size * width);
+    if (is_whole && batch->config.consistency)
+        batch->target_observations = cm_arena_alloc(arena, rows * unroll * size * width);
     batch->value_partial = cm_arena_alloc(arena, rows * k1 * width);
     batch->value_coefficient = cm_arena_alloc(arena, rows * k1 * width);
     batch->value_bootstrap = cm_arena_alloc(arena, rows * k1 * width);
@@ -312,7 +315,11 @@ static void gather_observations(const gather *g) {
     const cm_replay *replay = g->replay;
     cm_batch *batch = g->batch;
     size_t size = (size_t)batch->observation_size, unroll = (size_t)batch->unroll, k1 = unroll + 1;
-    gather_observation(g, g->slot, batch->observation + g->row * size);
+    if (batch->config.frames) {
+        cm_batch_gather_frames(replay, batch, (int)g->row);
+    } else {
+        gather_observation(g, g->slot, batch->observation + g->row * size);
+    }
     for (size_t k = 0; batch->target_observations && k < unroll; k++) {
         float *out = batch->target_observations + (g->row * unroll + k) * size;
         if ((int64_t)k < g->left)

@@ -9,12 +9,17 @@
  * value of the bootstrap position (value_bootstrap). A caller with values of its own takes the parts and its V of
  * bootstrap_observations, from the view of the player to move there. The coefficient contains the power of the discount
  * and the sign of the player.
+ *
+ * Pictures come as their frames, where config.frames is set: o_t .. o_{t+K} of a row share most of theirs, and each is
+ * in the batch once, as the replay has it. So K + 1 stacks of n frames in bytes take K + n bytes a number, not
+ * 4 (K + 1) n. Operation stack_frames (backend/ops.def) makes the pictures where they are learnt from, with the
+ * augmentation that was drawn. Draws depend on (seed, number of the row in the whole batch, update) alone.
  */
 #ifndef CM_REPLAY_BATCH_H
 #define CM_REPLAY_BATCH_H
 
 #include "core/arena.h"
-#include "core/rng.h"
+#include "replay/augment.h"
 #include "replay/replay.h"
 
 #ifdef __cplusplus
@@ -22,16 +27,31 @@ extern "C" {
 #endif
 
 typedef struct cm_batch_config {
-    int rows;           /* B, 1 .. 1 Mi                                                                  */
-    bool consistency;   /* fills target_observations                                                     */
-    bool bootstrap;     /* fills bootstrap_observations                                                  */
-    bool keys;          /* fills position_key and bootstrap_key                                          */
-    uint64_t seed;      /* of the run                                                                    */
-    uint64_t first_row; /* number of row 0 in the batch of the whole run (ranks): draws depend on it     */
+    int rows;                     /* B, 1 .. 1 Mi                                                                  */
+    bool consistency;             /* fills target_observations, or has frames of these positions, too              */
+    bool frames;                  /* has frames in place of observation and target_observations                    */
+    cm_augmentation augmentation; /* of frames                                                           */
+    bool bootstrap;               /* fills bootstrap_observations                                                  */
+    bool keys;                    /* fills position_key and bootstrap_key                                          */
+    uint64_t seed;                /* of the run                                                                    */
+    uint64_t first_row;           /* number of row 0 in the batch of the whole run (ranks): draws depend on it     */
 } cm_batch_config;
 
 struct cm_window_scratch;
 struct cm_frame_reader;
+
+/* F frames of a row, n of a stack. The first ones are those of o_t. */
+typedef struct cm_batch_frames {
+    int each, count;     /* F: n, and with consistency K more; n, 1 .. CM_FRAMES_MOST                    */
+    int channels;        /* of a pixel of a frame                                                        */
+    size_t bytes;        /* of a frame                                                                   */
+    float unit;          /* > 0: a frame's numbers are bytes times this; 0: float32                      */
+    unsigned char *data; /* [B, F, bytes]; those that no index names are undefined                       */
+    int32_t *index;      /* [B, K+1, n]  which of its row are the stack of o_{t+k}; -1: there is none    */
+    int32_t *shift;      /* [B, 2, 2]    down and right (augment.h): of o_t, of all later ones           */
+    float *factor;       /* [B, 2]       likewise                                                        */
+    int32_t *number;     /* [F] scratch: which the row in hand has                                       */
+} cm_batch_frames;
 
 /* B rows, K unroll, P entries of a policy, O observation size. Owned by cm_batch_create's caller, or by a prefetch. */
 typedef struct cm_batch {
@@ -41,7 +61,8 @@ typedef struct cm_batch {
     double policy_smoothing;       /* of the policy targets */
     uint64_t update;               /* the update that it was drawn for */
     uint32_t collected;            /* steps ever collected by then, mod 2^32: the age of a row is that less its index */
-    float *observation;            /* [B, O]           o_t                                     */
+    float *observation;            /* [B, O]           o_t; NULL with frames                   */
+    cm_batch_frames frames;        /*                  data NULL without                       */
     int32_t *action;               /* [B, K]           a_{t+k}                                 */
     float *target_value;           /* [B, K+1]                                                 */
     float *target_reward;          /* [B, K]           rewards or value prefixes               */
@@ -88,6 +109,9 @@ uint64_t cm_batch_bytes(const cm_batch *batch); /* of its block */
  * with replacement, and weights max((N P)^-beta / their largest, weight_min). Errors: CM_ERR_STATE if there is nothing
  * to draw; CM_ERR_IO if the file of the memory cannot be read. */
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) CM_MUST_USE;
+
+/* out[O] = o_{t+k} of a row, without augmentation; k > 0 with consistency alone. Zeros past the end. */
+void cm_batch_observe(const cm_batch *batch, int row, int k, float *out);
 
 /* target_policy of a position, row (K+1) + k, from weights[P] that a new search gives it (as in cm_replay_step), which
  * become the target: normalised and smoothed as stored ones are. *drift: the total variation between the old and the

@@ -179,6 +179,14 @@ void cm_frames_release_segment(cm_replay *replay, int32_t first, int32_t last);
  */
 void cm_frames_begin_segment(cm_replay *replay, int environment, int32_t slot, bool is_last);
 
+/* ---- batch_frames.c ---- */
+
+struct cm_batch;
+/* Takes batch->frames from `arena`. */
+void cm_batch_lay_out_frames(const cm_replay *replay, struct cm_batch *batch, cm_arena *arena);
+/* Of a row whose slot and symmetry are known. */
+void cm_batch_gather_frames(const cm_replay *replay, struct cm_batch *batch, int row);
+
 /* ---- commit.c ---- */
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */

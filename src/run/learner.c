@@ -195,6 +195,11 @@ static bool is_looked_up(const cm_configuration *c) { return c->agent.reanalyse 
 
 static bool searches_batches(const cm_configuration *c) { return !is_looked_up(c) && c->agent.reanalyse_ratio > 0.0; }
 
+cm_trainer_frames cm_run_learner_frames(const cm_configuration *c, const cm_env_spec *spec) {
+    const bool has_frames = spec->rank == 3 && c->mcts.policy != CM_MCTS_STOCHASTIC_MUZERO;
+    return (cm_trainer_frames){has_frames ? spec->frames : 0, spec->observation_unit};
+}
+
 static cm_batch_config batch_config(const cm_session *s) {
     const cm_configuration *c = &s->configuration;
     return (cm_batch_config){
@@ -203,6 +208,8 @@ static cm_batch_config batch_config(const cm_session *s) {
             c->trainer.consistency_weight > 0.0 || searches_batches(c) || c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO,
         .bootstrap = !is_looked_up(c) && (c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0),
         .keys = is_looked_up(c),
+        .frames = cm_run_learner_frames(c, &s->env.spec).count > 0,
+        .augmentation = {c->replay.augmentation_shift, c->replay.augmentation_intensity},
         .seed = (uint64_t)c->run.seed,
         .first_row = (uint64_t)cm_session_first(s, c->trainer.batch_size),
     };
@@ -225,6 +232,7 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .check_interval = c->run.rank_check_updates,
         .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
         .bootstrap = batch_config(session).bootstrap,
+        .frames = cm_run_learner_frames(c, &session->env.spec),
         .in_flight = batches_at_a_time(session),
     };
 }
@@ -247,13 +255,6 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
     };
     *out = NULL;
     return searches_batches(c) ? cm_reanalyser_create(&config, out) : CM_OK;
-}
-
-static void set_augmentation(cm_run_learner *l, const cm_session *s) {
-    const cm_replay_options *o = &s->configuration.replay;
-    const int *shape = s->env.spec.shape; /* of a picture, where there is any augmentation (session_rules.def) */
-    l->augments = o->augmentation_shift > 0 || o->augmentation_intensity > 0.0;
-    l->augmentation = (cm_augmentation){shape[0], shape[1], shape[2], o->augmentation_shift, o->augmentation_intensity};
 }
 
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
@@ -296,7 +297,6 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;
     l->env = &session->env;
-    set_augmentation(l, session);
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK) status = cm_run_learner_open_rolling(l, session, pool, batches_at_a_time(session));

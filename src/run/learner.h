@@ -53,6 +53,8 @@ void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 
 /* What the memory of a session's rank is to be; symmetries without their tables. */
 cm_replay_config cm_run_learner_replay_config(const cm_session *session);
+/* Pictures are learnt from as frames; but where chance is, codes are read off whole ones. */
+cm_trainer_frames cm_run_learner_frames(const cm_configuration *configuration, const cm_env_spec *spec);
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
 cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
 cm_rolling *cm_run_learner_rolling(cm_run_learner *learner); /* NULL: reanalyse is batch */

@@ -3,7 +3,6 @@
 #ifndef CM_RUN_LEARNER_INTERNAL_H
 #define CM_RUN_LEARNER_INTERNAL_H
 
-#include "replay/augment.h"
 #include "run/learner.h"
 
 struct cm_run_learner {
@@ -17,8 +16,6 @@ struct cm_run_learner {
     cm_rolling *rolling;       /* owned; NULL: reanalyse is batch */
     cm_agent *copy_agent;      /* owned; has the copy of the weights that `rolling` searches with */
     int64_t copied;            /* its number; -1: none */
-    cm_augmentation augmentation;
-    bool augments; /* it does something */
     int rows, unroll, observation_size;
     int32_t
         *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
@@ -33,7 +30,7 @@ struct cm_run_learner {
     bool warned;       /* that the memory is full and too small for the first update */
 };
 
-/* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed, augmented and on its
+/* A batch that has just been drawn (of the learner `context`), by the drawing thread: reanalysed and on its
  * way to the trainer's slot. */
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
 

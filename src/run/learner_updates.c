@@ -1,8 +1,10 @@
 /* Batches on their way to the trainer, and updates. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
 #include "core/busy.h"
 #include "core/clock.h"
 #include "core/trace.h"
@@ -28,7 +30,9 @@ static int32_t *codes_of(const cm_run_learner *l, int slot) {
 }
 
 static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch *b) {
+    const cm_batch_frames *f = &b->frames;
     return (cm_train_batch){
+        .frames = {f->each, f->data, f->index, f->shift, f->factor},
         .observation = b->observation,
         .actions = b->action,
         .target_value = b->bootstrap_observations ? b->value_partial : b->target_value,
@@ -60,7 +64,6 @@ cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
     if (l->reanalyser) CM_TRY(reanalyse(l, batch));
     if (l->rolling) CM_TRY(cm_rolling_apply(l->rolling, slot, batch));
     if (l->codes) find_codes(l, batch, codes_of(l, slot));
-    if (l->augments) cm_batch_augment(&l->augmentation, batch);
     const cm_train_batch view = view_of(l, slot, batch);
     return cm_trainer_stage(l->trainer, slot, &view);
 }
@@ -111,21 +114,30 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
     sum->clipped /= batches, sum->clipped_rewards /= batches;
 }
 
-/* Keeps the batch that led to a number that is not finite, with the value targets that it was trained on. */
-static cm_status dump_batch(const cm_batch *b, const float *value_targets, const char *path, cm_status status) {
-    char message[1024];
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    if (!path) return status;
-    memcpy(b->target_value, value_targets, (size_t)b->config.rows * (size_t)(b->unroll + 1) * sizeof(float));
+static cm_status save_batch(const cm_batch *b, float *observation, const char *path) {
     int64_t B = b->config.rows, K = b->unroll, P = cm_policy_size(b->form), O = b->observation_size;
     const cm_array arrays[] = {
-        {.name = "observation", .ndim = 2, .dim = {B, O}, .data = b->observation},
+        {.name = "observation", .ndim = 2, .dim = {B, O}, .data = observation},
         {.name = "target_value", .ndim = 2, .dim = {B, K + 1}, .data = b->target_value},
         {.name = "target_policy", .ndim = 3, .dim = {B, K + 1, P}, .data = b->target_policy},
         {.name = "target_reward", .ndim = 2, .dim = {B, K}, .data = b->target_reward},
     };
-    if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);
-    return cm_fail(status, "%s; the batch is in %s", message, path);
+    for (int row = 0; row < b->config.rows; row++) cm_batch_observe(b, row, 0, observation + row * O);
+    return cm_safetensors_save(path, arrays, K > 0 ? 4 : 3);
+}
+
+/* Keeps the batch that led to a number that is not finite, with the value targets that it was trained on. */
+static cm_status dump_batch(const cm_batch *b, const float *value_targets, const char *path, cm_status status) {
+    char message[1024];
+    float *observation = NULL;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    if (!path) return status;
+    memcpy(b->target_value, value_targets, (size_t)b->config.rows * (size_t)(b->unroll + 1) * sizeof(float));
+    const size_t numbers = (size_t)b->config.rows * (size_t)b->observation_size;
+    cm_status saved = cm_alloc(&observation, numbers, sizeof *observation, "a batch");
+    if (saved == CM_OK) saved = save_batch(b, observation, path);
+    free(observation);
+    return saved == CM_OK ? cm_fail(status, "%s; the batch is in %s", message, path) : cm_fail(status, "%s", message);
 }
 
 static cm_status await_next(cm_run_learner *l, cm_batch_handle *out) {

@@ -103,11 +103,20 @@ void cm_in_flight_stage_chunk(const cm_trainer *t, const cm_in_flight *flight, c
     cm_unroll_stage(u, &t->factors, batch, &rows, flight->bootstraps.row, host_of(t, flight, chunk));
 }
 
-static cm_status send_chunk(const cm_trainer *t, const cm_in_flight *flight, int chunk) {
+static size_t bytes_of(const cm_trainer *t, int chunk) {
     const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
-    const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+    return cm_tape_bytes(t->unroll[cm_trainer_kind(t, &rows)].tape, CM_MEM_INPUT);
+}
+
+size_t cm_trainer_input_bytes(const cm_trainer *t) {
+    size_t bytes = 0;
+    for (int c = 0; c < t->chunks; c++) bytes += bytes_of(t, c);
+    return bytes;
+}
+
+static cm_status send_chunk(const cm_trainer *t, const cm_in_flight *flight, int chunk) {
     return cm_stream_push(t->copies, flight->inputs.block.base + (size_t)chunk * t->input_stride,
-                          host_of(t, flight, chunk), cm_tape_bytes(u->tape, CM_MEM_INPUT));
+                          host_of(t, flight, chunk), bytes_of(t, chunk));
 }
 
 static cm_status send_all(const cm_trainer *t, cm_in_flight *flight) {

@@ -88,11 +88,20 @@ static cm_status open_workers(cm_trainer *t) {
     return CM_OK;
 }
 
+static bool takes_frames(const cm_trainer_config *config) {
+    const cm_network_config *c = cm_network_get_config(config->network);
+    const bool has_encoder = c->model == CM_NETWORK_CHANCE && c->encoder;
+    return c->observation_ndim == 3 && !has_encoder && c->observation[2] % config->frames.count == 0;
+}
+
 static cm_status check(const cm_trainer_config *config) {
     const cm_trainer_options *o = config->options;
     if (config->batch < 1) return cm_fail(CM_ERR_INPUT, "batch_size is %d, must be >= 1", config->batch);
     if (config->unroll < 0 || config->unroll > CM_UNROLL_MAX)
         return cm_fail(CM_ERR_INPUT, "num_unroll_steps is %d, must be 0..%d", config->unroll, CM_UNROLL_MAX);
+    if (config->frames.count > 0 && !takes_frames(config))
+        return cm_fail(CM_ERR_INPUT, "frames: %d of a picture do not make what this network sees",
+                       config->frames.count);
     if (o->entropy_weight > 0.0 && o->policy_weight <= 0.0) {
         return cm_fail(CM_ERR_INPUT,
                        "entropy_weight is %g but policy_weight is 0: the entropy bonus belongs to the policy "

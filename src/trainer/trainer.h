@@ -28,6 +28,12 @@ extern "C" {
 
 typedef struct cm_trainer cm_trainer;
 
+/* Pictures [H, W, n C] that come as frames [H, W, C], n of a stack, each in a batch once. */
+typedef struct cm_trainer_frames {
+    int count;  /* n; 0: observations come whole */
+    float unit; /* > 0: bytes times this; 0: float32 */
+} cm_trainer_frames;
+
 typedef struct cm_trainer_config {
     const cm_network *network; /* borrowed, like all pointers here; they outlive the trainer */
     cm_backend *backend;
@@ -45,8 +51,9 @@ typedef struct cm_trainer_config {
                                backward   pass; 0: in one piece, after it */
     bool bootstrap;         /* value targets have bootstrap values by the EMA or target network */
     const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
-    int in_flight;          /* batches that may be in flight where the device is not the host, where it is
-                               always one; 0: one */
+    cm_trainer_frames frames; /* not with a network that encodes what chance does */
+    int in_flight;            /* batches that may be in flight where the device is not the host, where it is
+                                 always one; 0: one */
 } cm_trainer_config;
 
 /* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; CM_ERR_STATE for several ranks on
@@ -54,8 +61,20 @@ typedef struct cm_trainer_config {
 cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) CM_MUST_USE;
 void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
 
+/* F frames of a row, those of o_t first. */
+typedef struct cm_train_frames {
+    int each;         /* F, at least n, with consistency n + K                                   */
+    const void *data; /* [B, F, bytes of a frame]                                                */
+    /* The stack of o_{t+k} is that of its row's frames index[k], or of zeros where that is -1; shift and factor of
+     * o_t, and of all later ones, are what operation stack_frames takes. */
+    const int32_t *index; /* [B, K+1, n] */
+    const int32_t *shift; /* [B, 2, 2]   */
+    const float *factor;  /* [B, 2]      */
+} cm_train_frames;
+
 /* One batch; row-major arrays of the caller, read only. Values and rewards on the raw scale. */
 typedef struct cm_train_batch {
+    cm_train_frames frames;        /* with config.frames, in place of observation and target_observations */
     const float *observation;      /* [B, O]         o_t */
     const int32_t *actions;        /* [B, K]         */
     const float *target_value;     /* [B, K+1]       with config.bootstrap the rewards' part of it */
@@ -212,6 +231,9 @@ cm_status cm_trainer_set_loss_scaling(cm_trainer *trainer, const cm_loss_scaling
 
 /* Floating-point operations of one update's matrix products, forward and backward. */
 double cm_trainer_flops(const cm_trainer *trainer);
+
+/* Bytes of a batch as the device gets it: frames or observations, actions, targets. */
+size_t cm_trainer_input_bytes(const cm_trainer *trainer);
 
 /* Memory taken, by class, as lines "name: bytes" for the plan that is printed. */
 typedef struct cm_memory_row {

@@ -87,12 +87,38 @@ static cm_var observation_input(recorder *r, int steps) {
     return cm_tape_input(r->u->tape, CM_F32, c->observation_ndim + 1, dim);
 }
 
+/* Frames, and what pictures are made of them. */
+static void frame_inputs(recorder *r) {
+    cm_unroll *u = r->u;
+    const cm_network_config *c = r->network;
+    const cm_trainer_frames *f = &r->config->frames;
+    u->seen = u->consistency ? u->unroll + 1 : 1;
+    u->frames_each = f->count + u->seen - 1;
+    const int rows = u->seen * u->rows, index[2] = {rows, f->count}, shift[2] = {rows, 2};
+    const int dim[4] = {u->frames_each * u->rows, c->observation[0], c->observation[1], c->observation[2] / f->count};
+    u->frames = (cm_frame_vars){.frames = cm_tape_input(u->tape, f->unit > 0.0f ? CM_U8 : CM_F32, 4, dim),
+                                .index = cm_tape_input(u->tape, CM_I32, 2, index),
+                                .shift = cm_tape_input(u->tape, CM_I32, 2, shift),
+                                .factor = cm_tape_input(u->tape, CM_F32, 1, &rows),
+                                .unit = f->unit};
+}
+
+/* o_{t+k} of the steps of a span. */
+static cm_var observations_of(const recorder *r, span s) {
+    const cm_unroll *u = r->u;
+    if (r->config->frames.count == 0)
+        return s.first == 0 ? u->observation : rows_of(r, u->target_observation, (span){s.first - 1, s.count});
+    cm_frame_vars of = u->frames;
+    of.index = rows_of(r, of.index, s), of.shift = rows_of(r, of.shift, s), of.factor = rows_of(r, of.factor, s);
+    return cm_tape_stack_frames(u->tape, &of);
+}
+
 static void transition_inputs(recorder *r) {
     cm_unroll *u = r->u;
     const int K = u->unroll;
     u->actions = vector_input(r, CM_I32, K);
     u->reward_target = vector_input(r, CM_F32, K + 1);
-    if (u->consistency) u->target_observation = observation_input(r, K);
+    if (u->consistency && r->config->frames.count == 0) u->target_observation = observation_input(r, K);
     if (u->encoder) {
         u->code_observations = matrix_input(r, K, 2 * cm_network_observation_size(r->config->network));
     } else if (u->chance) {
@@ -120,7 +146,9 @@ static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
     const int steps = u->unroll + 1, P = cm_policy_size(u->form);
     value_inputs(r, steps);
-    u->observation = observation_input(r, 1);
+    u->frames = (cm_frame_vars){CM_NO_VAR, CM_NO_VAR, CM_NO_VAR, CM_NO_VAR, 0.0f};
+    u->observation = r->config->frames.count > 0 ? CM_NO_VAR : observation_input(r, 1);
+    if (r->config->frames.count > 0) frame_inputs(r);
     record_coefficients(r);
     u->policy_target = matrix_input(r, steps, P);
     u->legal = r->config->options->mask_illegal ? matrix_input(r, steps, P) : CM_NO_VAR;
@@ -192,7 +220,8 @@ static void record_prediction(recorder *r, span s, cm_hidden state) {
 static void record_consistency(recorder *r, span s, cm_var states) {
     cm_unroll *u = r->u;
     const cm_network *network = r->config->network;
-    cm_hidden seen = cm_network_representation(network, u->tape, rows_of(r, u->target_observation, s));
+    const cm_var later = observations_of(r, (span){s.first + 1, s.count});
+    cm_hidden seen = cm_network_representation(network, u->tape, later);
     cm_var online = cm_network_project_predict(network, u->tape, states);
     cm_var target = cm_network_project(network, u->tape, cm_tape_stop_gradient(u->tape, seen.scaled));
     cm_loss_vars loss = cm_tape_consistency_loss(u->tape, online, cm_tape_stop_gradient(u->tape, target),
@@ -277,7 +306,8 @@ static cm_hidden record_transition(recorder *r, int k) {
 
 static void record_states(recorder *r) {
     const int K = r->u->unroll;
-    r->states[0] = cm_network_representation(r->config->network, r->u->tape, r->u->observation);
+    const cm_var now = observations_of(r, (span){0, 1});
+    r->states[0] = cm_network_representation(r->config->network, r->u->tape, now);
     for (int k = 0; r->u->chance && k < K; k++) r->codes[k] = record_code(r, k);
     for (int k = 0; k < K; k++) r->states[k + 1] = hook(r, record_transition(r, k));
 }

@@ -28,14 +28,16 @@ typedef struct cm_unroll {
     int codes;           /* C, with chance */
     cm_policy_form form; /* of policies, D numbers */
     bool consistency, chance, encoder;
-    cm_var observation;                                         /* [B, ...] */
-    cm_var actions;                                             /* [K B]; CM_NO_VAR where K is 0, like rewards */
-    cm_var value_target;                                        /* [(K+1) B]; with bootstraps a result */
+    cm_var observation;    /* [B, ...]; CM_NO_VAR with frames */
+    cm_frame_vars frames;  /* [B F, H, W, C], and rows [seen B] of what pictures are made of; CM_NO_VAR without */
+    int frames_each, seen; /* F; steps with a picture, 1 or K + 1 */
+    cm_var actions;        /* [K B]; CM_NO_VAR where K is 0, like rewards */
+    cm_var value_target;   /* [(K+1) B]; with bootstraps a result */
     cm_var value_partial, bootstrap_coefficient, bootstrap_row; /* [(K+1) B] what it is made of; CM_NO_VAR without */
     cm_var policy_target;                                       /* [(K+1) B, P] */
     cm_var legal;                                               /* [(K+1) B, P]; CM_NO_VAR unless mask_illegal */
     cm_var reward_target;      /* [(K+1) B]: of the step that led there; 0 at the root */
-    cm_var target_observation; /* [K B, ...]; CM_NO_VAR without consistency */
+    cm_var target_observation; /* [K B, ...]; CM_NO_VAR without consistency, or with frames */
     /* With chance (learning 12) an action leads to an afterstate with a value and a distribution over codes, a code to
      * the next state. Which code it was is given, or read by the encoder off the observations around the step. */
     cm_var given_code;        /* [K B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */

@@ -104,6 +104,39 @@ static void stage_pairs(const cm_unroll *u, const cm_train_batch *batch, const c
     }
 }
 
+/* The frames of a row are neighbours, and their numbers those in the chunk. */
+static void stage_frames(const cm_unroll *u, const cm_train_frames *f, int first, void *base) {
+    const cm_tensor *frame = cm_tape_shape(u->tape, u->frames.frames);
+    const size_t bytes = (size_t)frame->stride * cm_dtype_size(frame->dtype), each = (size_t)u->frames_each;
+    unsigned char *out = (unsigned char *)base + cm_tape_offset(u->tape, u->frames.frames);
+    for (size_t i = 0; i < (size_t)u->rows; i++)
+        memcpy(out + i * each * bytes, (const unsigned char *)f->data + ((size_t)first + i) * (size_t)f->each * bytes,
+               each * bytes);
+}
+
+/* Which of them are the pictures of step k, and what is done to these. */
+static void stage_pictures(const cm_unroll *u, const cm_train_frames *f, int first, int k, void *base) {
+    const int count = cm_tape_shape(u->tape, u->frames.index)->dim[1], later = k > 0;
+    int32_t *index = place(u, u->frames.index, k, base), *shift = place(u, u->frames.shift, k, base);
+    float *factor = place(u, u->frames.factor, k, base);
+    for (int i = 0; i < u->rows; i++) {
+        const size_t row = (size_t)(first + i), drawn = 2 * row + (size_t)later;
+        const int32_t *of = f->index + (row * (size_t)(u->unroll + 1) + (size_t)k) * (size_t)count;
+        for (int j = 0; j < count; j++) *index++ = of[j] < 0 ? -1 : i * u->frames_each + of[j];
+        *shift++ = f->shift[2 * drawn], *shift++ = f->shift[2 * drawn + 1];
+        factor[i] = f->factor[drawn];
+    }
+}
+
+static void stage_observations(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, void *base) {
+    if (u->observation != CM_NO_VAR) {
+        stage_rows(u, batch->observation, rows->first, 1, 0, rows->O, place(u, u->observation, 0, base));
+        return;
+    }
+    stage_frames(u, &batch->frames, rows->first, base);
+    for (int k = 0; k < u->seen; k++) stage_pictures(u, &batch->frames, rows->first, k, base);
+}
+
 /* Given codes as one-hot rows [rows, C]. */
 static void stage_codes(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k, float *out) {
     size_t C = (size_t)u->codes, K = (size_t)u->unroll;
@@ -125,7 +158,7 @@ static void stage_transition(const cm_unroll *u, const cm_train_batch *batch, co
     } else if (u->chance) {
         stage_codes(u, batch, rows, k, place(u, u->given_code, k, base));
     }
-    if (!u->consistency) return;
+    if (u->target_observation == CM_NO_VAR) return;
     stage_rows(u, batch->target_observations, rows->first, u->unroll, k, rows->O,
                place(u, u->target_observation, k, base));
 }
@@ -157,7 +190,7 @@ static void stage_values(const cm_unroll *u, const cm_train_batch *batch, const 
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
                      const cm_chunk_rows *rows, const int32_t *bootstrap_row, void *base) {
     stage_values(unroll, batch, rows, bootstrap_row, base);
-    stage_rows(unroll, batch->observation, rows->first, 1, 0, rows->O, place(unroll, unroll->observation, 0, base));
+    stage_observations(unroll, batch, rows, base);
     for (int i = 0; i < CM_LOSSES; i++)
         if (unroll->loss[i].coefficient != CM_NO_VAR) stage_coefficients(unroll, factors, batch, rows, i, base);
     for (int k = 0; k <= unroll->unroll; k++) stage_prediction(unroll, batch, rows, k, base);

@@ -161,6 +161,43 @@ static cm_batch *draw(cm_replay *replay, uint64_t update) {
     return b;
 }
 
+/* A row's frames are those of the positions [t - n + 1, t + K] at most, o_t's first, each once and where it is there.
+ */
+static void check_places(const cm_batch *b, int row) {
+    const cm_batch_frames *f = &b->frames;
+    int used = 0;
+    for (int k = 0; k <= UNROLL; k++)
+        for (int i = 0; i < f->count; i++) {
+            const int32_t place = f->index[(row * (UNROLL + 1) + k) * f->count + i];
+            const bool is_there = k == 0 || b->consistency_mask[row * UNROLL + k - 1] > 0.0f;
+            ck_assert(is_there ? place >= 0 && place <= used : place == -1);
+            used += place == used;
+        }
+    ck_assert_int_le(used, f->each);
+}
+
+/* Pictures of a batch's frames are those of a whole batch. */
+static void compare_frames(cm_replay *replay, const cm_batch *whole, uint64_t update) {
+    const cm_batch_config config = {.rows = ROWS, .consistency = true, .frames = true, .seed = 5};
+    float own[STACK];
+    cm_batch *b;
+    ck_assert_int_eq(cm_batch_create(replay, &config, &b), CM_OK);
+    ck_assert_ptr_null(b->observation);
+    ck_assert_ptr_null(b->target_observations);
+    ck_assert_msg(cm_replay_sample(replay, update, 0.5, b) == CM_OK, "%s", cm_error_message());
+    for (int row = 0; row < ROWS; row++) {
+        check_places(b, row);
+        for (int k = 0; k <= UNROLL; k++) {
+            float want[STACK];
+            cm_batch_observe(whole, row, k, want);
+            cm_batch_observe(b, row, k, own);
+            ck_assert_mem_eq(own, want, sizeof own);
+        }
+        ck_assert_mem_eq(own, whole->target_observations + ((row + 1) * UNROLL - 1) * STACK, sizeof own);
+    }
+    cm_batch_destroy(b);
+}
+
 #define SAME(member, count) ck_assert_mem_eq(x->member, y->member, (size_t)(count) * sizeof *x->member)
 
 static void compare(const twins *t, uint64_t update) {
@@ -181,6 +218,8 @@ static void compare(const twins *t, uint64_t update) {
     SAME(target_value, ROWS * (UNROLL + 1));
     SAME(target_policy, ROWS * (UNROLL + 1) * ACTIONS);
     SAME(weights, ROWS);
+    compare_frames(t->once, y, update);
+    compare_frames(t->whole, y, update);
     for (int i = 0; i < ROWS; i++) {
         float own[STACK], other[STACK];
         uint8_t legal[ACTIONS];

@@ -102,10 +102,12 @@ static const char *const kinds[] = {
     "env_name=glide4 action_bins=11 policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
     "env_name=aim policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
     "env_name=catch reanalyse=buffer target_update_frequency=3 mixed_value_updates=2 mixed_value_steps=20",
+    "env_name=catch frame_stack=4 family=resnet num_blocks=1 conv_channels=4 consistency_weight=1 consistency_hidden=8 "
+    "consistency_output=6 augmentation_shift=2 augmentation_intensity=0.05 reanalyse_ratio=0.4",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 12, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 13, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.

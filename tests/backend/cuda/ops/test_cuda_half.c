@@ -123,6 +123,58 @@ START_TEST(activations_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
 }
 END_TEST
 
+/* A convolution of pictures [BATCH, HEIGHT, WIDTH, CHANNELS], given or made of `frames`; out[CELLS * CHANNELS]. */
+static void convolve(cm_dtype type, const float *pictures, const cm_frame_vars *frames, cm_tape *tape, void *inputs,
+                     float *out) {
+    const int dim[4] = {BATCH, HEIGHT, WIDTH, CHANNELS};
+    cm_pass *pass;
+    const cm_var x = frames ? cm_tape_stack_frames(tape, frames) : cm_tape_input(tape, CM_F32, 4, dim);
+    const cm_var y = cm_tape_conv2d(tape, x, weight(tape, CHANNELS, WINDOW, FIRST), CM_NO_VAR, 1, CM_ACT_NONE);
+    cm_tape_result(tape, y);
+    ck_assert_int_eq(cm_tape_half_activations(tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(tape, x)->dtype, frames ? type : CM_F32);
+    ck_assert_int_eq(cm_tape_finish(tape), CM_OK);
+    if (pictures) memcpy((char *)inputs + cm_tape_offset(tape, x), pictures, CELLS * CHANNELS * sizeof(float));
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters, [CM_MEM_INPUT] = inputs};
+    ck_assert_msg(cm_pass_create(tape, stream, base, &pass) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_pass_forward(pass), CM_OK);
+    ck_assert_int_eq(cm_pass_fetch(pass), CM_OK);
+    memcpy(out, cm_pass_result(pass, y), CELLS * CHANNELS * sizeof(float));
+    cm_pass_destroy(pass);
+    cm_tape_destroy(tape);
+}
+
+/* Rounded once, by the kernel that makes them. */
+START_TEST(pictures_of_frames_are_of_16_bits_where_convolutions_alone_read_them) {
+    enum { PLANES = CHANNELS / 2, FRAME = HEIGHT * WIDTH * PLANES };
+    const cm_dtype type = _i ? CM_F16 : CM_BF16;
+    const int dim[4] = {BATCH + 1, HEIGHT, WIDTH, PLANES}, pair[2] = {BATCH, 2}, rows = BATCH;
+    static _Alignas(64) unsigned char inputs[2][1 << 14];
+    static float pictures[CELLS * CHANNELS], want[CELLS * CHANNELS], got[CELLS * CHANNELS];
+    cm_tape *tapes[2];
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_tape_create(false, type, &tapes[i]), CM_OK);
+    const cm_frame_vars f = {.frames = cm_tape_input(tapes[0], CM_U8, 4, dim),
+                             .index = cm_tape_input(tapes[0], CM_I32, 2, pair),
+                             .shift = cm_tape_input(tapes[0], CM_I32, 2, pair),
+                             .factor = cm_tape_input(tapes[0], CM_F32, 1, &rows),
+                             .unit = 1.0f / 255.0f};
+    unsigned char *bytes = inputs[0] + cm_tape_offset(tapes[0], f.frames);
+    int32_t *index = (int32_t *)(void *)(inputs[0] + cm_tape_offset(tapes[0], f.index));
+    float *factor = (float *)(void *)(inputs[0] + cm_tape_offset(tapes[0], f.factor));
+    for (int i = 0; i < (BATCH + 1) * FRAME; i++) bytes[i] = (unsigned char)(i * 37);
+    for (int i = 0; i < 2 * BATCH; i++) index[i] = i / 2 + i % 2;
+    for (int i = 0; i < BATCH; i++) factor[i] = 0.9f + 0.1f * (float)i;
+    for (int i = 0; i < CELLS * CHANNELS; i++) {
+        const int cell = i / CHANNELS, picture = cell / (HEIGHT * WIDTH), frame = picture + i % CHANNELS / PLANES;
+        const int at = (frame * HEIGHT * WIDTH + cell % (HEIGHT * WIDTH)) * PLANES + i % PLANES;
+        pictures[i] = (float)bytes[at] * f.unit * factor[picture];
+    }
+    convolve(type, NULL, &f, tapes[0], inputs[0], got);
+    convolve(type, pictures, NULL, tapes[1], inputs[1], want);
+    ck_assert_mem_eq(got, want, sizeof want);
+}
+END_TEST
+
 /* They are the library's, with a copy of what they read in front and a launch after. */
 START_TEST(points_of_a_device_without_tensor_cores_give_the_same) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
@@ -572,6 +624,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, open_backend, close_backend);
     tcase_add_loop_test(tests, activations_of_16_bits_give_the_same_to_rounding_in_fewer_launches, 0, 2);
+    tcase_add_loop_test(tests, pictures_of_frames_are_of_16_bits_where_convolutions_alone_read_them, 0, 2);
     tcase_add_test(tests, points_of_a_device_without_tensor_cores_give_the_same);
     tcase_add_test(tests, a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart);
     tcase_add_test(tests, joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32);
