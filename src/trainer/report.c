@@ -116,11 +116,36 @@ typedef struct advice {
     char text[CM_NETWORK_ADVICE];
 } advice;
 
+/* The largest magnitude in frame i of the batch, which has `size` numbers. */
+static float reach_of_frame(const cm_trainer *t, size_t i, size_t size) {
+    const float unit = t->config.frames.unit, *floats = t->launched[0]->batch.frames.data;
+    const uint8_t *bytes = t->launched[0]->batch.frames.data;
+    float most = 0.0f;
+    for (size_t j = i * size; j < (i + 1) * size; j++)
+        most = fmaxf(most, unit > 0.0f ? (float)bytes[j] * unit : fabsf(floats[j]));
+    return most;
+}
+
+/* And in the frames that o_t of all rows are made of; others may hold anything. */
+static float reach_of_frames(const cm_trainer *t) {
+    const cm_train_frames *f = &t->launched[0]->batch.frames;
+    const size_t count = (size_t)t->config.frames.count, steps = (size_t)t->config.unroll + 1;
+    const size_t size = (size_t)cm_network_observation_size(t->config.network) / count;
+    float most = 0.0f;
+    for (size_t i = 0; i < (size_t)t->config.batch * count; i++) {
+        const size_t row = i / count, place = (size_t)f->index[row * steps * count + i % count];
+        most = fmaxf(most, reach_of_frame(t, row * (size_t)f->each + place, size));
+    }
+    return most;
+}
+
 static advice advise(const cm_trainer *t) {
     const size_t n = (size_t)t->config.batch * (size_t)cm_network_observation_size(t->config.network);
+    const bool has_frames = t->config.frames.count > 0;
+    const float reach = has_frames ? reach_of_frames(t) : 0.0f;
     advice a;
-    cm_network_advise(t->launched[0]->batch.observation, n, "lower learning_rate, or check the environment's rewards",
-                      a.text);
+    cm_network_advise(has_frames ? &reach : t->launched[0]->batch.observation, has_frames ? 1 : n,
+                      "lower learning_rate, or check the environment's rewards", a.text);
     return a;
 }
 

@@ -34,7 +34,7 @@ void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_un
 
 /* ---- staging ---- */
 
-/* The first of step k's rows. All inputs have elements of 4 bytes. */
+/* The first of step k's rows. All inputs but frames have elements of 4 bytes. */
 static void *place(const cm_unroll *u, cm_var var, int k, void *base) {
     const size_t row = (size_t)cm_tape_shape(u->tape, var)->stride * sizeof(float);
     return (char *)base + cm_tape_offset(u->tape, var) + (size_t)k * (size_t)u->rows * row;

@@ -1,5 +1,6 @@
 /* Updates of pictures that come as their frames equal those of the same pictures made by plain loops, to the bit. */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,11 +51,13 @@ static void fill(float unit) {
     }
 }
 
-/* Parameters after two updates, the caller's; *count of them. */
-static float *learn(const cm_network_config *c, const cm_trainer_options *o, cm_trainer_frames frames, size_t *count) {
+/* Parameters after two updates, or after the first, where it is to end in an error, the caller's; *count of them. */
+static float *learn_until(const cm_network_config *c, const cm_trainer_options *o, cm_trainer_frames frames,
+                          cm_status end, size_t *count) {
+    const bool is_whole = frames.count == 0; /* the other ones are then not there */
     const cm_train_batch batch = {
         .frames = {EACH, frames.unit > 0.0f ? (const void *)bytes : floats, index_of, shift, factor},
-        .observation = observation,
+        .observation = is_whole ? observation : NULL,
         .actions = actions,
         .target_value = numbers,
         .target_reward = numbers,
@@ -63,7 +66,7 @@ static float *learn(const cm_network_config *c, const cm_trainer_options *o, cm_
         .reward_mask = ones,
         .policy_mask = ones,
         .consistency_mask = ones,
-        .target_observations = later};
+        .target_observations = is_whole ? later : NULL};
     cm_backend *backend;
     cm_network *network;
     cm_trainer *trainer;
@@ -75,8 +78,8 @@ static float *learn(const cm_network_config *c, const cm_trainer_options *o, cm_
     cm_trainer_config config = {.network = network, .backend = backend, .pool = pool, .options = o, .batch = B};
     config.unroll = K, config.seed = 1, config.total_updates = 100, config.frames = frames;
     ck_assert_msg(cm_trainer_create(&config, &trainer) == CM_OK, "%s", cm_error_message());
-    for (int i = 0; i < 2; i++)
-        ck_assert_msg(cm_trainer_update(trainer, &batch, &report) == CM_OK, "%s", cm_error_message());
+    for (int i = 0; i < (end == CM_OK ? 2 : 1); i++)
+        ck_assert_msg(cm_trainer_update(trainer, &batch, &report) == end, "%s", cm_error_message());
     *count = cm_network_parameters(network)->parameters;
     float *parameters = malloc(*count * sizeof *parameters);
     ck_assert_ptr_nonnull(parameters);
@@ -86,6 +89,10 @@ static float *learn(const cm_network_config *c, const cm_trainer_options *o, cm_
     cm_network_destroy(network);
     cm_backend_close(backend);
     return parameters;
+}
+
+static float *learn(const cm_network_config *c, const cm_trainer_options *o, cm_trainer_frames frames, size_t *count) {
+    return learn_until(c, o, frames, CM_OK, count);
 }
 
 /* Networks with planes, of which 5 has a consistency loss step by step, 6 (given one) of all steps at once. */
@@ -108,6 +115,26 @@ START_TEST(updates_of_frames_are_those_of_whole_pictures) {
     ck_assert_mem_eq(whole, frames, count * sizeof *whole);
     free(whole);
     free(frames);
+}
+END_TEST
+
+/* Of bytes, of float32, and of float32 that is too large. A frame that no picture shows, the last of a row, is no
+ * part of what is said. */
+START_TEST(losses_that_are_not_finite_are_told_of_frames_as_of_whole_pictures) {
+    const bool is_large = _i == 2;
+    const float unit = _i == 0 ? 1.0f / 255.0f : 0.0f;
+    cm_network_config c;
+    cm_trainer_options o;
+    size_t count;
+    cm_test_update_planes(5, &c, &o);
+    fill(unit);
+    for (int i = 0; i < B * EACH * CELLS; i++)
+        floats[i] = i / CELLS % EACH == EACH - 1 ? INFINITY : is_large ? 2e6f : floats[i];
+    numbers[0] = NAN;
+    free(learn_until(&c, &o, (cm_trainer_frames){COUNT, unit}, CM_ERR_NOT_FINITE, &count));
+    const char *said = is_large ? "; scale the environment's observations, which are as large as 2e+06"
+                                : "; lower learning_rate, or check the environment's rewards";
+    ck_assert_msg(strstr(cm_error_message(), said) != NULL, "%s", cm_error_message());
 }
 END_TEST
 
@@ -141,6 +168,7 @@ int main(void) {
     Suite *suite = suite_create("trainer/frames");
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, updates_of_frames_are_those_of_whole_pictures, 0, 6);
+    tcase_add_loop_test(tests, losses_that_are_not_finite_are_told_of_frames_as_of_whole_pictures, 0, 3);
     tcase_add_test(tests, frames_that_make_no_picture_of_the_network_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
