@@ -40,8 +40,9 @@ static void find_numbers(const cm_replay *replay, int32_t slot, int32_t number[C
 
 static cm_status find_bytes(const filling *g, int32_t number, const unsigned char **bytes) {
     const cm_replay *replay = g->replay;
+    if (replay->frames) return cm_frame_store_read(replay->frames, g->batch->reader, number, bytes);
     *bytes = replay->observation + (size_t)number * g->batch->frames.bytes;
-    return replay->frames ? cm_frame_store_read(replay->frames, g->batch->reader, number, bytes) : CM_OK;
+    return CM_OK;
 }
 
 static void copy_frame(const filling *g, const unsigned char *from, unsigned char *to) {
