@@ -334,8 +334,8 @@ int cm_op_tensor_place(cm_op op, const char *name, size_t length);
 bool cm_op_tensor_optional(cm_op op, int index);
 bool cm_op_tensor_written(cm_op op, int index);
 bool cm_op_tensor_accumulates(cm_op op, int index); /* may be marked in attr.accumulate */
-cm_dtype cm_op_tensor_dtype(cm_op op,
-                            int index); /* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute; CM_U8: or CM_F32 */
+/* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute; CM_U8: bytes, or float32. */
+cm_dtype cm_op_tensor_dtype(cm_op op, int index);
 /* The tensor's shape as ops.def has it after '[', e.g. "B,o]+"; "" after the last one. */
 const char *cm_op_tensor_shape(cm_op op, int index);
 
