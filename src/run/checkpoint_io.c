@@ -14,7 +14,7 @@
 static cm_status write_piece(void *context, const void *data, size_t size) {
     cm_checkpoint_writer *writer = context;
     CM_TRY(cm_file_append(writer->file, data, size));
-    XXH3_128bits_update(writer->hash, data, size);
+    if (!writer->is_staged) XXH3_128bits_update(writer->hash, data, size); /* what is staged is in no manifest */
     writer->bytes += size;
     return CM_OK;
 }

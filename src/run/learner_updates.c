@@ -114,6 +114,7 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
     sum->clipped /= batches, sum->clipped_rewards /= batches;
 }
 
+/* Pictures without augmentation. */
 static cm_status save_batch(const cm_batch *b, float *observation, const char *path) {
     int64_t B = b->config.rows, K = b->unroll, P = cm_policy_size(b->form), O = b->observation_size;
     const cm_array arrays[] = {
