@@ -78,23 +78,6 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, const layout *wan
 
 /* ---- plans ---- */
 
-cm_int8_operands cm_int8_operands_of(const cm_call *call) {
-    static const cm_tensor none = {.data = NULL};
-    cm_int8_operands o = {.bias = &none, .action = &none, .norm = &none, .residual = &none};
-    if (call->op == CM_OP_dense) {
-        o.y = CM_ARG(call, dense, y), o.x = CM_ARG(call, dense, x), o.weight = CM_ARG(call, dense, weight);
-        o.bias = CM_ARG(call, dense, bias), o.action = CM_ARG(call, dense, action);
-    } else if (call->op == CM_OP_conv2d) {
-        o.y = CM_ARG(call, conv2d, y), o.x = CM_ARG(call, conv2d, x), o.weight = CM_ARG(call, conv2d, weight);
-        o.bias = CM_ARG(call, conv2d, bias);
-    } else {
-        o.y = CM_ARG(call, conv2d_norm, y), o.x = CM_ARG(call, conv2d_norm, x);
-        o.weight = CM_ARG(call, conv2d_norm, weight), o.norm = CM_ARG(call, conv2d_norm, scale);
-        o.residual = CM_ARG(call, conv2d_norm, residual);
-    }
-    return o;
-}
-
 /* x as images of lines of places, each of some numbers; a dense layer's rows are the places of one line. */
 typedef struct int8_plan {
     cm_plan plan;

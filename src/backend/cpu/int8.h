@@ -5,6 +5,7 @@
 #define CM_BACKEND_CPU_INT8_H
 
 #include "backend/cpu/cpu.h"
+#include "backend/int8_operands.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,12 +14,6 @@ extern "C" {
 /* Makes the plan of a call of dense, conv2d or conv2d_norm; `actions` of dense: the pack of what each action adds,
  * which becomes the plan's, or NULL. */
 cm_status cm_int8_plan(cm_stream *stream, const cm_call *call, cm_pack *actions, cm_plan **out) CM_MUST_USE;
-
-/* Where a call's tensors are among those of its operation; the rest has no data where the operation has none. */
-typedef struct cm_int8_operands {
-    const cm_tensor *y, *x, *weight, *bias, *action, *norm, *residual; /* norm: scale, shift, mean, variance */
-} cm_int8_operands;
-cm_int8_operands cm_int8_operands_of(const cm_call *call);
 
 /* What a sum is times and what is added (cm_gemm_int8): `step` of x and those of the outputs [padded], bias, norm. */
 void cm_int8_write_scales(const cm_call *call, const cm_int8_operands *o, const float *steps, float step, float *scale,

@@ -1,42 +1,21 @@
 #include "backend/cuda/ops/int8.h"
 
 #include "backend/cuda/ops/plan.h"
-
-/* A call's tensors; those that its operation does not have have no data. */
-typedef struct operands {
-    const cm_tensor *y, *x, *weight, *bias, *action, *norm, *residual; /* norm: scale, shift, mean, variance */
-} operands;
-
-static operands operands_of(const cm_call *call) {
-    static const cm_tensor none = {.data = NULL};
-    operands o = {.bias = &none, .action = &none, .norm = &none, .residual = &none};
-    if (call->op == CM_OP_dense) {
-        o.y = CM_ARG(call, dense, y), o.x = CM_ARG(call, dense, x), o.weight = CM_ARG(call, dense, weight);
-        o.bias = CM_ARG(call, dense, bias), o.action = CM_ARG(call, dense, action);
-    } else if (call->op == CM_OP_conv2d) {
-        o.y = CM_ARG(call, conv2d, y), o.x = CM_ARG(call, conv2d, x), o.weight = CM_ARG(call, conv2d, weight);
-        o.bias = CM_ARG(call, conv2d, bias);
-    } else {
-        o.y = CM_ARG(call, conv2d_norm, y), o.x = CM_ARG(call, conv2d_norm, x);
-        o.weight = CM_ARG(call, conv2d_norm, weight), o.norm = CM_ARG(call, conv2d_norm, scale);
-        o.residual = CM_ARG(call, conv2d_norm, residual);
-    }
-    return o;
-}
+#include "backend/int8_operands.h"
 
 /* x in whole numbers. */
 size_t cm_cuda_int8_workspace(const cm_call *call) {
-    const cm_tensor *x = operands_of(call).x;
+    const cm_tensor *x = cm_int8_operands_of(call).x;
     return (size_t)cm_vector_count(x) * (size_t)cm_int8_place(cm_tensor_last(x));
 }
 
 static cm_status make(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    const operands o = operands_of(call);
+    const cm_int8_operands o = cm_int8_operands_of(call);
     return cm_weights_acquire(stream, o.weight, cm_tensor_last(o.x), CM_I8, &plan->copy);
 }
 
 cm_status cm_cuda_int8_prepare(cm_stream *stream, cm_call *call) {
-    const int weight = (int)(operands_of(call).weight - call->t);
+    const int weight = (int)(cm_int8_operands_of(call).weight - call->t);
     return cm_cuda_plan_find(stream, call, 1u << weight, make);
 }
 
@@ -51,7 +30,7 @@ static cm_status make_numbers(cm_stream *stream, const cm_call *call, const cm_t
 }
 
 /* Of a dense layer: an image of one place for each row. */
-static void set_shapes(cm_int8_layer_args *args, const cm_call *call, const operands *o) {
+static void set_shapes(cm_int8_layer_args *args, const cm_call *call, const cm_int8_operands *o) {
     args->H = args->W = args->P = args->Q = args->window = args->stride = 1;
     if (call->op == CM_OP_dense) return;
     args->H = o->x->dim[1], args->W = o->x->dim[2];
@@ -59,14 +38,14 @@ static void set_shapes(cm_int8_layer_args *args, const cm_call *call, const oper
     args->window = o->weight->dim[1], args->stride = call->attr.stride;
 }
 
-static void set_norm(cm_int8_layer_args *args, const cm_call *call, const operands *o) {
+static void set_norm(cm_int8_layer_args *args, const cm_call *call, const cm_int8_operands *o) {
     if (!o->norm->data) return;
     args->scale = o->norm[0].data, args->shift = o->norm[1].data;
     args->mean = o->norm[2].data, args->variance = o->norm[3].data;
     args->epsilon = call->attr.epsilon;
 }
 
-static cm_dense_args end_of(const cm_call *call, const operands *o) {
+static cm_dense_args end_of(const cm_call *call, const cm_int8_operands *o) {
     cm_dense_args end = {.y = cm_vectors_of(o->y),
                          .n = cm_tensor_last(o->y),
                          .bias = o->bias->data,
@@ -77,7 +56,7 @@ static cm_dense_args end_of(const cm_call *call, const operands *o) {
 }
 
 cm_status cm_cuda_int8_run(cm_stream *stream, const cm_call *call) {
-    const operands o = operands_of(call);
+    const cm_int8_operands o = cm_int8_operands_of(call);
     const cm_weight_copy *copy = ((const cm_cuda_plan *)call->plan)->copy;
     cm_int8_layer_args args = {.end = end_of(call, &o),
                                .x = cm_ops_workspace(stream),
