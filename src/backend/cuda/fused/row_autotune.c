@@ -52,17 +52,28 @@ static bool of_fours(const cm_row_step *s) {
     return cm_row_is_layer(s) && s->type == CM_F32 && cm_row_is_of_fours(&weight);
 }
 
-/* All that decides on times, in numbers: no addresses, but where there are any. */
-static uint64_t digest_step(const cm_row_step *s, uint64_t before) {
+/* The first step that reads the weight of step i; i: that has none, or is the first. */
+static int first_reader(const cm_row_kernel_args *args, int i) {
+    const cm_row_step *s = &args->step[i];
+    for (int j = 0; cm_row_is_layer(s) && j < i; j++)
+        if (cm_row_is_layer(&args->step[j]) && args->step[j].of.dense.weight == s->of.dense.weight) return j;
+    return i;
+}
+
+/* All that decides on times, in numbers: no addresses, but where there are any, and which are the same. */
+static uint64_t digest_step(const cm_row_kernel_args *args, int i, uint64_t before) {
+    const cm_row_step *s = &args->step[i];
+    const int32_t weight = first_reader(args, i);
     const int32_t shape[] = {s->op,       s->type,           s->activation,    s->encoding,       s->n,
                              s->k,        s->limit,          s->x.stride,      s->x.data != NULL, s->y.stride,
-                             s->z.stride, s->z.data != NULL, s->index != NULL, s->y.data != NULL, of_fours(s)};
+                             s->z.stride, s->z.data != NULL, s->index != NULL, s->y.data != NULL, of_fours(s),
+                             weight};
     return XXH3_64bits_withSeed(shape, sizeof shape, before);
 }
 
 uint64_t cm_row_digest(const cm_row_kernel_args *args) {
     uint64_t digest = 0;
-    for (int i = 0; i < args->steps; i++) digest = digest_step(&args->step[i], digest);
+    for (int i = 0; i < args->steps; i++) digest = digest_step(args, i, digest);
     return digest;
 }
 

@@ -13,7 +13,8 @@ extern "C" {
 /* Of the kernel (row_kernel.h): one that takes other times than before is measured again under another number. */
 enum { CM_ROW_KERNEL = 5 };
 
-/* All steps of a pass that decide on times, in a number for keys: shapes and types, no addresses. */
+/* All of a pass's steps that decides on times, in a number for keys: shapes, types, and which layers share a weight; no
+ * addresses. */
 uint64_t cm_row_digest(const cm_row_kernel_args *args);
 
 /* Of a pass that may run, or a fused segment of one, measured: *winner is 0 where its calls launched one by one are the

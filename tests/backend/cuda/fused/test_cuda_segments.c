@@ -493,6 +493,33 @@ START_TEST(a_layer_of_more_rows_of_a_weight_reads_no_copy_of_fewer) {
 }
 END_TEST
 
+/* The key by which three layers are measured, each with a weight in a memory. */
+static void key_of(const int weight[3], char key[CM_AUTOTUNE_KEY_BYTES]) {
+    const cm_call_list pass = {.calls = calls, .count = 3, .is_idle = true, .version = 1};
+    cm_fused_segments *all;
+    count = 0;
+    for (int i = 0; i < 3; i++) {
+        put_layer(whole(2 + i), whole(1), WIDTH);
+        *CM_ARG(&calls[i], dense, weight) = part(weight[i], WIDTH, 0, WIDTH);
+        ck_assert_int_eq(cm_call_prepare(stream, &calls[i]), CM_OK);
+    }
+    ck_assert_int_eq(cm_fused_segments_create(stream, &pass, false, &all), CM_OK);
+    cm_fused_segments_free(all);
+    memcpy(key, cuda_cpu_chosen.key, CM_AUTOTUNE_KEY_BYTES);
+}
+
+/* Those of one weight may read a copy in shared memory: what is measured for them is not for others. */
+START_TEST(a_key_says_which_layers_share_a_weight) {
+    static const int weights[][3] = {{5, 6, 5}, {7, 8, 7}, {5, 6, 7}, {5, 6, 6}, {5, 5, 6}, {5, 5, 5}};
+    enum { KEYS = sizeof weights / sizeof *weights };
+    char key[KEYS][CM_AUTOTUNE_KEY_BYTES];
+    for (int i = 0; i < KEYS; i++) key_of(weights[i], key[i]);
+    ck_assert_str_eq(key[0], key[1]); /* addresses alone differ */
+    for (int i = 1; i < KEYS; i++)
+        for (int j = 1; j < i; j++) ck_assert_str_ne(key[i], key[j]);
+}
+END_TEST
+
 /* ---- rows in memory ---- */
 
 START_TEST(rows_are_apart_alike_or_crossed) {
@@ -537,6 +564,7 @@ int main(void) {
     tcase_add_test(small, columns_that_are_written_again_are_read_again);
     tcase_add_test(small, gradients_are_added_to);
     tcase_add_test(small, a_layer_of_more_rows_of_a_weight_reads_no_copy_of_fewer);
+    tcase_add_test(small, a_key_says_which_layers_share_a_weight);
     tcase_add_test(small, rows_are_apart_alike_or_crossed);
     suite_add_tcase(suite, small);
     return cm_test_main(suite);
