@@ -9,7 +9,8 @@
  *   autotune_cache.h   what was measured once, on disk; autotuner.h finds the fastest of several ways, candidates.h of
  *                      works; timing.h measures them as graphs
  *   gpu_use.h          how much a GPU is used, as NVML (nvml.h) knows it
- *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
+ *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries; known.h
+ *                      remembers what was asked of each device
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
  * cm_device (alloc, free, write, read, copy) waits for everything that runs on the device: it is for setting up, for

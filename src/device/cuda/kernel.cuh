@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "device/cuda/known.h"
 #include "device/cuda/lanes.h"
 #include "device/cuda/launch.h"
 
@@ -223,10 +224,10 @@ static __device__ inline void cm_lanes_wait(const cm_lanes *lanes) {
 
 /* ---- launches that begin early ----
  *
- * From compute capability 9.0 on a launch may begin before that ahead of it in its stream has ended (programmatic dependent
- * launch). Each thread of such a one waits, ahead of all else, for the end of all that is ahead, and for its writes. Then
- * it lets the next one begin, which waits in its turn. So what is computed is what launches one after the other compute,
- * and what it takes to begin one is done while another runs. */
+ * From compute capability 9.0 on a launch may begin before that ahead of it in its stream has ended (programmatic
+ * dependent launch). Each thread of such a one waits, ahead of all else, for the end of all that is ahead, and for its
+ * writes. Then it lets the next one begin, which waits in its turn. So what is computed is what launches one after the
+ * other compute, and what it takes to begin one is done while another runs. */
 static __device__ inline void cm_kernel_begin() {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -234,8 +235,8 @@ static __device__ inline void cm_kernel_begin() {
 #endif
 }
 
-/* Does a kernel wait? Code for an older architecture does not, which a driver may have compiled for a newer one. A graph
- * holds such launches from CUDA 12.3 on. CUMIND_NO_EARLY_LAUNCH in the environment: none begins early. */
+/* Does a kernel wait? Code for an older architecture does not, which a driver may have compiled for a newer one. A
+ * graph holds such launches from CUDA 12.3 on. CUMIND_NO_EARLY_LAUNCH in the environment: none begins early. */
 static inline bool cm_may_begin_early(const void *kernel) {
     enum : int { VERSION = 12030, ARCHITECTURE = 90 };
     cudaFuncAttributes attributes;
@@ -248,17 +249,15 @@ static inline bool cm_may_begin_early(const void *kernel) {
     return false;
 }
 
-/* The same; *known, 0 at first, remembers it. */
-static inline bool cm_begins_early(const void *kernel, int *known) {
-    enum : int { UNKNOWN, NO, YES };
-    int found = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (found == UNKNOWN) __atomic_store_n(known, found = cm_may_begin_early(kernel) ? YES : NO, __ATOMIC_RELAXED);
-    return found == YES;
+/* The same on the device that the calling thread is on. */
+static inline bool cm_begins_early(const void *kernel, cm_known *early) {
+    int device = 0;
+    return cudaGetDevice(&device) == cudaSuccess && cm_known_on(early, device, cm_may_begin_early, kernel);
 }
 
 /* 0, or a cudaError_t. */
 template <typename... Taken, typename... Given>
-static inline int cm_launch(void (*kernel)(Taken...), int *known, unsigned blocks, size_t bytes, void *queue,
+static inline int cm_launch(void (*kernel)(Taken...), cm_known *early, unsigned blocks, size_t bytes, void *queue,
                             const Given &...given) {
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = {};
@@ -269,7 +268,7 @@ static inline int cm_launch(void (*kernel)(Taken...), int *known, unsigned block
     config.dynamicSmemBytes = bytes;
     config.stream = (cudaStream_t)queue;
     config.attrs = &attribute;
-    config.numAttrs = cm_begins_early((const void *)kernel, known) ? 1 : 0;
+    config.numAttrs = cm_begins_early((const void *)kernel, early) ? 1 : 0;
     const cudaError_t result = cudaLaunchKernelEx(&config, kernel, given...);
     (void)cudaGetLastError();
     return (int)result;
@@ -294,10 +293,10 @@ static inline int cm_lanes_shift(int lanes) {
 
 #define CM_LAUNCHER(name, args)                                                                                        \
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
-        static int early;                                                                                              \
+        static cm_known early;                                                                                         \
         if (items <= 0) return 0;                                                                                      \
         const unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                 \
-        return cm_launch(cm_kernel_of<args, name>, &early, blocks, 0, queue, *a, items, cm_lanes_shift(lanes));         \
+        return cm_launch(cm_kernel_of<args, name>, &early, blocks, 0, queue, *a, items, cm_lanes_shift(lanes));        \
     }
 
 /* An item is a block, whose memory begins with the `used` bytes of the arguments: a kernel that looks at them by
@@ -337,10 +336,10 @@ static inline int cm_allow_memory(const void *kernel) {
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
-        static int early;                                                                                              \
+        static cm_known early;                                                                                         \
         const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name, shares>);                     \
         if (result != 0) return result;                                                                                \
-        return cm_launch(cm_kernel_of_blocks<args, name, shares>, &early, (unsigned)items, a->used + a->memory, queue,  \
+        return cm_launch(cm_kernel_of_blocks<args, name, shares>, &early, (unsigned)items, a->used + a->memory, queue, \
                          *a);                                                                                          \
     }
 
@@ -357,10 +356,10 @@ static __global__ void __launch_bounds__(CM_BLOCK, 1) cm_kernel_of_wide_blocks(c
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
-        static int early;                                                                                              \
+        static cm_known early;                                                                                         \
         const int result = cm_allow_memory((const void *)cm_kernel_of_wide_blocks<args, name>);                        \
         if (result != 0) return result;                                                                                \
-        return cm_launch(cm_kernel_of_wide_blocks<args, name>, &early, (unsigned)items, a->memory, queue, *a);          \
+        return cm_launch(cm_kernel_of_wide_blocks<args, name>, &early, (unsigned)items, a->memory, queue, *a);         \
     }
 
 #endif
