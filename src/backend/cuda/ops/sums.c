@@ -20,9 +20,14 @@ static int sums_of(const cm_call *call, cm_sums_part out[CM_SUMS_OF_CALL]) {
     return count + 1;
 }
 
+static bool makes_dx(const cm_call *call) {
+    if (call->op == CM_OP_layer_norm_backward) return CM_ARG(call, layer_norm_backward, dx)->data;
+    return call->op == CM_OP_dense_backward && CM_ARG(call, dense_backward, dx)->data;
+}
+
 bool cm_sums_are_of(const cm_call *call) {
     cm_sums_part sum[CM_SUMS_OF_CALL];
-    if (call->branch == 0) return false;
+    if (call->branch == 0 || makes_dx(call)) return false;
     const int count = sums_of(call, sum);
     for (int i = 0; i < count; i++)
         if (cm_chunks_bytes(&sum[i].columns.chunks) > CM_SUMS_EACH) return false;
@@ -31,14 +36,10 @@ bool cm_sums_are_of(const cm_call *call) {
 
 bool cm_sums_take(cm_sums *sums, cm_call *call) {
     sums->count += sums_of(call, sums->sum + sums->count);
-    if (call->op == CM_OP_layer_norm_backward) {
-        take(CM_ARG(call, layer_norm_backward, dscale));
-        take(CM_ARG(call, layer_norm_backward, dshift));
-        return CM_ARG(call, layer_norm_backward, dx)->data;
-    }
+    if (call->op == CM_OP_layer_norm_backward) return false;
     take(CM_ARG(call, dense_backward, dbias));
     take(CM_ARG(call, dense_backward, action));
-    return CM_ARG(call, dense_backward, dx)->data || CM_ARG(call, dense_backward, dweight)->data;
+    return CM_ARG(call, dense_backward, dweight)->data;
 }
 
 /* Where the parts of a sum lie. */

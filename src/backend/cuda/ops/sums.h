@@ -61,7 +61,8 @@ CM_SUMS_KERNELS(CM_KERNEL_ENTRY)
 
 /* ---- hosts ---- */
 
-/* Has a call with a branch such sums? They may be made at any time after it. */
+/* Has a call with a branch such sums? They may be made at any time after it. Not one that makes dx, too, which may take
+ * the place of what they read; tapes give such a call no branch. */
 bool cm_sums_are_of(const cm_call *call);
 /* Adds those of a call, which has some, if there is space for them: *sums has CM_SUMS_OF_CALL free. `call` keeps the
  * rest of its work; returns whether there is any. */

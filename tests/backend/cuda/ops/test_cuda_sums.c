@@ -122,6 +122,27 @@ START_TEST(calls_without_branches_keep_their_sums) {
 }
 END_TEST
 
+/* Its sums would read dx, which has taken the place of dy. */
+START_TEST(a_norm_that_makes_dx_keeps_its_sums) {
+    float dy[MEMORY], want[3][WIDTH * COLUMNS];
+    memcpy(dy, read[0], sizeof dy);
+    for (int together = 0; together < 2; together++) {
+        memcpy(read[0], dy, sizeof dy);
+        memset(made, 0, sizeof made);
+        put_norm(0);
+        *CM_ARG(&calls[0], layer_norm_backward, dx) = *CM_ARG(&calls[0], layer_norm_backward, dy);
+        *CM_ARG(&calls[0], layer_norm_backward, scale) = vector(read[2]);
+        ck_assert_int_eq(run(1, together), 3);
+        if (!together) memcpy(want, made[0], sizeof want);
+    }
+    ck_assert_mem_eq(made[0], want, sizeof want);
+    put_layer(1);
+    ck_assert(cm_sums_are_of(&calls[1]));
+    *CM_ARG(&calls[1], dense_backward, dx) = rows_of(read[2], INPUTS);
+    ck_assert(!cm_sums_are_of(&calls[1]));
+}
+END_TEST
+
 /* An action of very many: its parts would not fit. */
 START_TEST(large_sums_stay_where_they_are) {
     cm_call call = {.op = CM_OP_dense_backward, .branch = 1};
@@ -142,6 +163,7 @@ int main(void) {
     tcase_add_test(tests, sums_of_layers_leave_their_products);
     tcase_add_test(tests, more_than_a_launch_takes_are_two_more);
     tcase_add_test(tests, calls_without_branches_keep_their_sums);
+    tcase_add_test(tests, a_norm_that_makes_dx_keeps_its_sums);
     tcase_add_test(tests, large_sums_stay_where_they_are);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
