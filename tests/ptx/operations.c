@@ -156,16 +156,16 @@ static void run_trap(thread *t, const ptx_instruction *i) {
 static void run_wait_for_launches(thread *t, const ptx_instruction *i) { (void)t, (void)i; }
 static void run_let_next_begin(thread *t, const ptx_instruction *i) { (void)t, (void)i; }
 
+/* Does it work on registers alone, and on arguments? */
+static bool is_of_registers(const ptx_instruction *i) {
+    if (!i->run || i->run == ptx_to_generic || i->run == ptx_from_generic) return true;
+    return i->run == ptx_load && i->space == PTX_PARAM;
+}
+
 bool ptx_waits_first(const ptx_function *entry) {
-    for (int k = 0; k < entry->length; k++) {
-        const ptx_instruction *i = &entry->code[k];
-        if (i->run == run_wait_for_launches) return !i->is_guarded;
-        if (i->run == ptx_load && i->space == PTX_PARAM) continue;
-        if (i->run == ptx_load || i->run == ptx_store || i->run == ptx_prefetch || i->run == ptx_copy_async ||
-            i->run == ptx_branch || i->run == ptx_call || i->run == ptx_return || i->run == run_let_next_begin)
-            return false;
-    }
-    return false;
+    int k = 0;
+    while (k < entry->length && is_of_registers(&entry->code[k])) k++;
+    return k < entry->length && entry->code[k].run == run_wait_for_launches && !entry->code[k].is_guarded;
 }
 
 /* ---- the table ---- */

@@ -49,7 +49,9 @@ int ptx_parameters(const ptx_function *entry);                    /* how many it
 size_t ptx_parameter_bytes(const ptx_function *entry, int which); /* of one of them */
 size_t ptx_kept_bytes(const ptx_function *entry); /* of a block's memory that it takes besides what a launch asks for */
 
-/* Does it wait for the launches ahead of it (griddepcontrol.wait) before it touches memory or lets others begin? */
+/* Does it wait for the launches ahead of it (griddepcontrol.wait) before it does anything but read its arguments and
+ * compute in registers? All else counts as touching memory; a module with atom or red, which are not known here, does
+ * not open. */
 bool ptx_waits_first(const ptx_function *entry);
 
 typedef struct ptx_launch {

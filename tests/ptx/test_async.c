@@ -417,7 +417,12 @@ static bool waits_first(const char *body) {
 START_TEST(a_kernel_waits_before_it_touches_memory) {
     ck_assert(waits_first("mov.u32 %r1, 5;" WAITS LETS "st.global.u32 [%d1], %r1;"));
     ck_assert(!waits_first("st.global.u32 [%d1], %r0;" WAITS LETS));
+    ck_assert(waits_first("cvta.to.global.u64 %d2, %d1;" WAITS LETS));
     ck_assert(!waits_first("ld.global.u32 %r1, [%d1];" WAITS LETS));
+    ck_assert(!waits_first("st.shared.u32 [own], %r0;" WAITS LETS));
+    ck_assert(!waits_first("prefetch.L1 [%d1];" WAITS LETS));
+    ck_assert(!waits_first("mov.u32 %r9, own; cp.async.ca.shared.global [%r9], [%d0], 4;" WAITS LETS));
+    ck_assert(!waits_first("bar.sync 0;" WAITS LETS));
     ck_assert(!waits_first("setp.eq.u32 %p1, %r0, 0; @%p1 " WAITS "st.global.u32 [%d1], %r0;"));
     ck_assert(!waits_first("setp.eq.u32 %p1, %r0, 0; @%p1 bra OVER; " WAITS " OVER: st.global.u32 [%d1], %r0;"));
     ck_assert(!waits_first(LETS WAITS));

@@ -372,6 +372,8 @@ static const fault faults[] = {
     {BEGIN END, "of at most 64", 65, 1},
     {BEGIN "lop3.b32 %r1, %r0, %r0, %r0, 1;" END, "lop3.b32 is an instruction that is not known here", 1, 1},
     {BEGIN "ld.global.nc.u32 %r1, [%d0];" END, "ld.global.nc.u32 is an instruction that is not known here", 1, 1},
+    {BEGIN "atom.global.add.u32 %r1, [%d0], 1;" END, "atom.global.add.u32 is an instruction that is not known", 1, 1},
+    {BEGIN "red.global.add.u32 [%d0], 1;" END, "red.global.add.u32 is an instruction that is not known", 1, 1},
     {BEGIN "add.s32 %r1, %r0;" END, "add.s32 is an instruction that is not known here", 1, 1},
     {BEGIN "bra NOWHERE;" END, "no label NOWHERE", 1, 1},
     {BEGIN "add.s32 %r1, %r99, 1;" END, "%r99 is not known here", 1, 1},
