@@ -336,6 +336,7 @@ static cm_status run_list(cm_stream *stream, const cm_call_list *pass, bool capt
         return cm_fail(CM_ERR_STATE, "calls have changed");
     note('p');
     __atomic_fetch_add(same ? &cm_far_state.replays : &cm_far_state.changes, 1, __ATOMIC_RELAXED);
+    if (stream->is_urgent) __atomic_fetch_add(&cm_far_state.urgent, 1, __ATOMIC_RELAXED);
     r->version = pass->version;
     memcpy(r->calls, pass->calls, bytes);
     note_replay((size_t)count);

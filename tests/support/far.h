@@ -23,6 +23,7 @@ typedef struct cm_far {
     size_t replays;     /* plays of a pass that has not changed since the last */
     size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
     size_t changes;     /* plays of a pass whose addresses have changed since the last, the first one included */
+    size_t urgent;      /* plays of both kinds on streams that go first (cm_stream_open_as) */
     size_t stops;       /* copies by the device's own functions, for which all streams are waited for */
     size_t follows;     /* streams that were put after another */
     size_t pinned;      /* bytes of the host's memory that are pinned */

@@ -141,6 +141,23 @@ END_TEST
 
 /* ---- order ---- */
 
+/* Where searches run at the same time learning goes first. */
+START_TEST(updates_run_on_an_urgent_stream) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    cm_stream *other;
+    fixture f;
+    open_fixture(&f, &o, IN_FLIGHT);
+    ck_assert_int_eq(learn(&f, 0, 4, &r), CM_OK);
+    ck_assert_uint_ge(cm_far_state.urgent, 4);
+    ck_assert_uint_eq(cm_far_state.urgent, cm_far_state.replays + cm_far_state.changes);
+    ck_assert_int_eq(cm_stream_open(f.base.backend, &other), CM_OK);
+    ck_assert(!other->is_urgent);
+    cm_stream_close(other);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(the_next_batch_is_sent_and_launched_before_the_last_one_is_waited_for) {
     cm_trainer_options o = standard();
     cm_train_report r;
@@ -382,6 +399,7 @@ int main(void) {
     tcase_add_checked_fixture(tc, set_late, end_each);
     tcase_add_loop_test(tc, batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other, 0, 3);
     tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
+    tcase_add_test(tc, updates_run_on_an_urgent_stream);
     tcase_add_test(tc, the_next_batch_is_sent_and_launched_before_the_last_one_is_waited_for);
     tcase_add_test(tc, every_in_flight_batch_has_its_own_recording_which_never_changes);
     tcase_add_loop_test(tc, bootstrap_values_are_those_of_one_batch_after_the_other_and_of_a_host, 0, 2);
