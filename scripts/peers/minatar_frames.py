@@ -134,7 +134,8 @@ def package_speed(name, seconds, seed):
 
 
 def own_speed(cumind, name, seconds):
-    command = [cumind, "benchmark", "env", "--env", "minatar_" + name, "--seconds", str(seconds), "--json"]
+    command = [cumind, "benchmark", "env", "--env", "minatar_" + name, "--set", "frame_stack=1",  # as the package has none
+               "--seconds", str(seconds), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"minatar_frames.py: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
