@@ -1,16 +1,16 @@
 /* Which of the changes that the sweeps have led to are worth it, and what they gain together, measured again. */
+#include <math.h>
 #include <string.h>
 
 #include "cli/profile.h"
 #include "core/arena.h"
 
 #define LEAVE_SECONDS 0.8  /* of a training without one of the changes */
-#define CHAIN_SECONDS 1.0  /* of each training of the chain */
+#define CHAIN_SECONDS 0.8  /* of each training of the chain */
 #define NEEDED        1.05 /* what leaving a change out has to cost */
-#define LOSS          0.95 /* gain of a change below which it loses; others are as good as none, or better */
 #define WORTH         1.10 /* gain of all below which nothing is advised */
 
-enum { ROUNDS = 2, CHAINS = 4 /* at most */ };
+enum { ROUNDS = 3, CHAINS = 4 /* at most */ };
 
 static void drop(cm_profile *p, int index) {
     p->change_count--;
@@ -37,19 +37,23 @@ static cm_status drop_idle(cm_profile *p) {
     return CM_OK;
 }
 
-/* As configured, and after each change on top of those before it; all of that again, so that other work of the machine
- * is shared by all. */
+static double middle_of(const double of[ROUNDS]) {
+    const double low = fmin(of[0], of[1]), high = fmax(of[0], of[1]);
+    return fmax(low, fmin(high, of[2]));
+}
+
+/* As configured, and after each change on top of those before it; the median of three rounds, so that other work of the
+ * machine that lasts as long as one of them counts for nothing. */
 static cm_status measure_chain(cm_profile *p, double rate[CM_ADVICE + 1]) {
-    double one;
-    for (int i = 0; i <= p->change_count; i++) rate[i] = 0.0;
+    double of[CM_ADVICE + 1][ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < p->change_count; i++) CM_TRY(cm_profile_set(p, p->change[i].key, p->change[i].before));
         for (int i = 0; i <= p->change_count; i++) {
             if (i > 0) CM_TRY(cm_profile_set(p, p->change[i - 1].key, p->change[i - 1].after));
-            CM_TRY(cm_profile_rate_of(p, CHAIN_SECONDS, &one));
-            rate[i] += one / ROUNDS;
+            CM_TRY(cm_profile_rate_of(p, CHAIN_SECONDS, &of[i][round]));
         }
     }
+    for (int i = 0; i <= p->change_count; i++) rate[i] = middle_of(of[i]);
     return CM_OK;
 }
 
@@ -58,7 +62,7 @@ static cm_status take_losses(cm_profile *p, const double rate[CM_ADVICE + 1], bo
     cm_change loss[CM_ADVICE + 1];
     int losses = 0;
     for (int i = p->change_count - 1; i >= 0; i--) {
-        if (rate[i + 1] >= LOSS * rate[i]) continue;
+        if (rate[i + 1] >= rate[i]) continue;
         loss[losses++] = p->change[i];
         CM_TRY(cm_profile_set(p, p->change[i].key, p->change[i].before));
         drop(p, i);
@@ -68,16 +72,27 @@ static cm_status take_losses(cm_profile *p, const double rate[CM_ADVICE + 1], bo
     return CM_OK;
 }
 
+/* What still loses when there is no time to measure again: what came after it is compared with what came before. */
+static void forget_losses(cm_profile *p, double rate[CM_ADVICE + 1]) {
+    for (int i = 0; i < p->change_count;) {
+        if (rate[i + 1] >= rate[i]) {
+            i++;
+            continue;
+        }
+        drop(p, i);
+        for (int j = i + 1; j <= p->change_count; j++) rate[j] = rate[j + 1];
+    }
+}
+
 /* What loses where it stands may gain after the others, as more environments do where several threads step them: it
  * comes last, and is left out if it loses there, too. */
 static cm_status measure_gains(cm_profile *p, double rate[CM_ADVICE + 1]) {
-    for (int i = 0; i < CHAINS; i++) {
-        bool found;
-        CM_TRY(measure_chain(p, rate));
-        if (i == CHAINS - 1) break;
-        CM_TRY(take_losses(p, rate, i == 0, &found));
-        if (!found) break;
+    bool found = true;
+    for (int i = 0; found && i < CHAINS; i++) {
+        if (i > 0) CM_TRY(take_losses(p, rate, i == 1, &found));
+        if (found || i == 0) CM_TRY(measure_chain(p, rate));
     }
+    if (found) forget_losses(p, rate);
     return CM_OK;
 }
 
