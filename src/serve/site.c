@@ -93,17 +93,34 @@ double cm_site_left(const cm_site_run *run) {
 
 /* ---- all of them ---- */
 
-static bool is_known(const cm_site *site, const char *path) {
-    for (int i = 0; i < site->count; i++)
-        if (strcmp(site->runs[i].path, path) == 0) return true;
+static cm_site_folder folder_of(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0) return (cm_site_folder){0, 0};
+    return (cm_site_folder){(uint64_t)about.st_dev, (uint64_t)about.st_ino};
+}
+
+static bool is_same_folder(const cm_site_folder *a, const cm_site_folder *b) {
+    return a->device == b->device && a->inode == b->inode && a->inode != 0;
+}
+
+/* By this path, or by another one that still leads there. */
+static bool is_known(const cm_site *site, const char *path, const cm_site_folder *folder) {
+    for (int i = 0; i < site->count; i++) {
+        const cm_site_run *run = &site->runs[i];
+        if (strcmp(run->path, path) == 0) return true;
+        if (!is_same_folder(&run->folder, folder)) continue;
+        const cm_site_folder now = folder_of(run->path);
+        if (is_same_folder(&now, folder)) return true;
+    }
     return false;
 }
 
 static cm_status note_run(void *context, const char *path) {
     cm_site *site = context;
-    if (site->count == CM_SITE_RUNS || is_known(site, path)) return CM_OK;
+    const cm_site_folder folder = folder_of(path);
+    if (site->count == CM_SITE_RUNS || is_known(site, path, &folder)) return CM_OK;
     cm_site_run *run = &site->runs[site->count];
-    *run = (cm_site_run){.path = strdup(path), .files = {.metrics_bytes = -2}};
+    *run = (cm_site_run){.path = strdup(path), .folder = folder, .files = {.metrics_bytes = -2}};
     if (!run->path) return cm_fail(CM_ERR_MEMORY, "no memory for the name of a run");
     site->count++;
     refresh(site, run);

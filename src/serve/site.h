@@ -19,8 +19,14 @@ typedef struct cm_site_files {
     bool is_training;
 } cm_site_files;
 
+/* A folder whatever path leads to it. */
+typedef struct cm_site_folder {
+    uint64_t device, inode; /* as stat has them; 0, 0: it could not be looked at */
+} cm_site_folder;
+
 typedef struct cm_site_run {
     char *path; /* owned */
+    cm_site_folder folder;
     cm_run_summary summary;
     bool has_last;
     cm_metrics last; /* the newest line */

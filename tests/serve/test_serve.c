@@ -124,6 +124,15 @@ START_TEST(events_tell_of_lines_and_runs_as_they_come) {
 }
 END_TEST
 
+START_TEST(a_folder_that_two_paths_lead_to_is_served_once) {
+    end_server();
+    serve("./runs runs runs/a");
+    expect_said("/api/runs", "\"path\": \"./runs/a\"");
+    ck_assert_ptr_null(strstr(heard, "\"path\": \"runs/"));
+    ck_assert_ptr_nonnull(strstr(heard, "\"path\": \"./runs/b\""));
+}
+END_TEST
+
 /* ---- to whom ---- */
 
 START_TEST(other_names_and_other_pages_are_refused) {
@@ -244,6 +253,7 @@ int main(void) {
     tcase_add_test(tests, times_of_rows_are_said_where_there_are_any);
     tcase_add_test(tests, only_gifs_are_given_as_pictures);
     tcase_add_test(tests, rows_that_a_reader_has_are_not_sent_again);
+    tcase_add_test(tests, a_folder_that_two_paths_lead_to_is_served_once);
     tcase_add_test(tests, events_tell_of_lines_and_runs_as_they_come);
     tcase_add_test(tests, other_names_and_other_pages_are_refused);
     tcase_add_test(tests, other_addresses_need_the_token);
