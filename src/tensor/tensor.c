@@ -34,6 +34,12 @@ size_t cm_tensor_bytes(const cm_tensor *t) {
     return ((size_t)(t->dim[0] - 1) * (size_t)t->stride + (size_t)cm_tensor_row_size(t)) * cm_dtype_size(t->dtype);
 }
 
+bool cm_tensor_overlaps(const cm_tensor *a, const cm_tensor *b) {
+    const uintptr_t first = (uintptr_t)a->data, second = (uintptr_t)b->data;
+    if (!a->data || !b->data) return false;
+    return first < second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a);
+}
+
 bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b) {
     return a->ndim == b->ndim && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }

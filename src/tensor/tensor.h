@@ -39,6 +39,7 @@ size_t cm_tensor_count(const cm_tensor *t); /* elements */
 int cm_tensor_row_size(const cm_tensor *t); /* product of dim[1..]: elements of one row (1 for a vector) */
 int cm_tensor_last(const cm_tensor *t);     /* dim[ndim - 1] */
 size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to after the last element, gaps included */
+bool cm_tensor_overlaps(const cm_tensor *a, const cm_tensor *b); /* share a byte; false if one is absent */
 bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b);
 bool cm_tensor_contiguous(const cm_tensor *t);
 void cm_tensor_describe(const cm_tensor *t, char out[64]); /* "float32 [64, 128]" */
