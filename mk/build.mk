@@ -4,7 +4,7 @@
 # src/device/cuda/ needs neither header nor library of CUDA and is.
 # Files that are named after an instruction set are for compilers whose target may have it.
 TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
-OTHER_TARGET := $(if $(filter x86_64-%,$(TARGET)),,%_avx2.c %_avx512.c %_avx512bf16.c %_avxvnni.c %_avx512vnni.c) $(if $(filter aarch64-%,$(TARGET)),,%_neon.c)
+OTHER_TARGET := $(if $(filter x86_64-%,$(TARGET)),,%_avx2.c %_avx512.c %_avx512bf16.c %_avxvnni.c %_avx512vnni.c %_amx.c) $(if $(filter aarch64-%,$(TARGET)),,%_neon.c)
 ALL_SRC := $(filter-out $(OTHER_TARGET),$(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard $(addprefix src/*/cuda/,*.cu *.c */*.cu */*.c))))
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))

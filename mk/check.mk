@@ -324,8 +324,8 @@ mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half int8 row_kernel s
 	    scripts/mutants_kernels.sh '$(MATCH)'
 CPU_TEST_OBJ = $(BUILD)/tests/$1.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_von_mises ## the same for the products in 8 bits and the von Mises draws of CPUs; writes build/mutants-cpu.md
-	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' INT8_OBJECTS='$(call CPU_TEST_OBJ,backend/cpu/test_cpu_int8)' ANGLES_OBJECTS='$(call CPU_TEST_OBJ,core/test_von_mises)' \
-	    FLAGS_AVX2='$(call SIMD_FLAGS,a_avx2.c)' FLAGS_AVX512='$(call SIMD_FLAGS,a_avx512.c)' FLAGS_AVXVNNI='$(call SIMD_FLAGS,a_avxvnni.c)' FLAGS_AVX512VNNI='$(call SIMD_FLAGS,a_avx512vnni.c)' \
+	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' INT8_OBJECTS='$(SUPPORT_OBJ) $(BUILD)/libcumind.a' ANGLES_OBJECTS='$(call CPU_TEST_OBJ,core/test_von_mises)' \
+	    FLAGS_AVX2='$(call SIMD_FLAGS,a_avx2.c)' FLAGS_AVX512='$(call SIMD_FLAGS,a_avx512.c)' FLAGS_AVXVNNI='$(call SIMD_FLAGS,a_avxvnni.c)' FLAGS_AVX512VNNI='$(call SIMD_FLAGS,a_avx512vnni.c)' TEST_FLAGS='-include tests/support/check.h' FLAGS_AMX='$(call SIMD_FLAGS,a_amx.c)' \
 	    scripts/mutants_cpu.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.

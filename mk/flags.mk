@@ -17,6 +17,7 @@ SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
              $(if $(filter %_avx512bf16.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mavx2 -mfma) \
              $(if $(filter %_avxvnni.c,$1),-mavx2 -mfma -mavxvnni) \
              $(if $(filter %_avx512vnni.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma) \
+             $(if $(filter %_amx.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mamx-tile -mamx-int8 -mavx2 -mfma) \
              $(if $(filter src/core/%_avx512.c,$1),-mprefer-vector-width=512) \
              $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1)$(filter %_avx2.c,$1),$(TILE_FLAGS)) \
              $(if $(filter src/cli/% src/serve/% src/run/% src/export/% src/sweep/% src/config/%,$1),$(SMALL_FLAGS))

@@ -214,7 +214,7 @@ static int find_levels(level *out) {
     const cm_kernels *const *floats = cm_kernels_usable(&count);
     cm_int8_usable(bits, &of_bits);
     for (int i = 0; i < of_bits; i++) {
-        const bool is_widest = strncmp(bits[i]->name, "AVX-512", 7) == 0;
+        const bool is_widest = strncmp(bits[i]->name, "AVX-512", 7) == 0 || strcmp(bits[i]->name, "AMX") == 0;
         const int of_floats = is_widest ? 0 : i == of_bits - 1 ? count - 1 : count > 1 ? count - 2 : 0;
         out[n++] = (level){floats[of_floats], bits[i]};
     }

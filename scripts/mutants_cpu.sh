@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Mutation test of kernels for CPUs: changes one sign, bound or count at a time in a copy of the products in 8 bits and of the von
 # Mises draws, and expects tests/backend/cpu/test_cpu_int8.c or tests/core/test_von_mises.c to fail. Run by `make mutants-cpu`,
-# which gives FLAGS, FLAGS_AVX2, FLAGS_AVX512, FLAGS_AVXVNNI, FLAGS_AVX512VNNI, INT8_OBJECTS, ANGLES_OBJECTS (all of the tests but
-# what is changed) and LIBS; takes some minutes. Some are found out by VNNI alone: run it where the processor has that.
+# which gives FLAGS, TEST_FLAGS, those of instruction sets, INT8_OBJECTS, ANGLES_OBJECTS (all of the tests but what is changed) and
+# LIBS; takes some minutes. The test of the products has words of bytes and the tiles of AMX in plain C, so it is compiled again.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -23,6 +23,18 @@ backend/cpu/gemm_int8.inc|vi_set(a[r][k])|vi_set(a[0][k])
 backend/cpu/gemm_int8.inc|(size_t)r * stride + v * VL|(size_t)r * stride
 backend/cpu/gemm_int8.inc|t < g->taps; t++|t + 1 < g->taps; t++
 backend/cpu/gemm_int8.inc|k < end; k++|k + 1 < end; k++
+backend/cpu/int8_amx.inc|words * (int)sizeof(uint32_t) : AMX_LINE|2 * words : AMX_LINE
+backend/cpu/int8_amx.inc|t < 6 ? AMX_SIDE : words|AMX_SIDE
+backend/cpu/int8_amx.inc|i + k < g->m ? i + k : g->m - 1|i + k
+backend/cpu/int8_amx.inc|!= r->step) r->step = 0|!= r->step) r->step = r->step
+backend/cpu/int8_amx.inc|r->row[k] + at, words|r->row[k], words
+backend/cpu/int8_amx.inc|return r->row[0] + at|return r->row[0]
+backend/cpu/int8_amx.inc|amx_find(&bottom, g, i + AMX_SIDE)|amx_find(&bottom, g, i)
+backend/cpu/int8_amx.inc|tile_load(7, b + g->b_panel|tile_load(7, b
+backend/cpu/int8_amx.inc|k += words, b +=|k += words, b += 0 *
+backend/cpu/int8_amx.inc|tile_dot(3, 5, 7)|tile_dot(3, 4, 7)
+backend/cpu/int8_amx.inc|tile_store(2, sums + AMX_SIDE * AMX_BLOCK|tile_store(2, sums
+backend/cpu/int8_amx.inc|tile_zero(3);|
 backend/cpu/int8.c|*sum += number|*sum -= number
 backend/cpu/int8.c|bits == 8 ? 0xffu : 0xffffu|0xffffu
 backend/cpu/int8.c|<< (bits * i)|<< (bits * i / 2)
@@ -44,15 +56,29 @@ backend/cpu/int8_winograd.inc|2 * (d[0] - d[2]) + even|2 * (d[0] - d[2]) - even
 backend/cpu/int8_winograd.inc|even - d[2] - d[1]|even - d[2] + d[1]
 backend/cpu/int8_winograd.inc|d[3] - d[2] + 2 * twice|d[3] - d[2] + twice
 backend/cpu/int8_winograd.inc|d[4] - d[2] - 2 * even|d[4] - d[2] + 2 * even
+backend/cpu/int8_winograd.inc|far = d[4] - 4 * d[2]|far = d[4] - 2 * d[2]
+backend/cpu/int8_winograd.inc|far_odd = d[3] - 4 * d[1]|far_odd = d[3] - 2 * d[1]
+backend/cpu/int8_winograd.inc|4 * (d[0] - d[2]) + near|4 * (d[0] - d[2]) - near
+backend/cpu/int8_winograd.inc|y[2 * to] = far - far_odd|y[2 * to] = far + far_odd
+backend/cpu/int8_winograd.inc|near - 2 * near_odd|near - near_odd
+backend/cpu/int8_winograd.inc|d[5] - d[3] - 4 * near_odd|d[5] - d[3] - 2 * near_odd
+backend/cpu/int8_winograd.inc|column[r] = vs_load(d + (size_t)r * line + (size_t)q * (size_t)channels)|column[r] = vs_load(d + (size_t)r * line)
 backend/cpu/int8_winograd.inc|3 * m[0] - three - m[2] + m[3]|3 * m[0] - three + m[2] + m[3]
 backend/cpu/int8_winograd.inc|m[2] + 2 * m[3] - three|m[2] + m[3] - three
 backend/cpu/int8_winograd.inc|4 * m[3] + 6 * m[4]|4 * m[3] + 5 * m[4]
-backend/cpu/int8_winograd.inc|954437177u) >> 2|954437177u) >> 1
+backend/cpu/int8_winograd.inc|6 * m[0] - near + far|4 * m[0] - near + far
+backend/cpu/int8_winograd.inc|far_odd - near_odd|far_odd + near_odd
+backend/cpu/int8_winograd.inc|4 * far - near|2 * far - near
+backend/cpu/int8_winograd.inc|4 * far_odd - near_odd + 24 * m[5]|4 * far_odd - near_odd + 6 * m[5]
+backend/cpu/int8_winograd.inc|954437177u) >> bits|954437177u) >> 2
 backend/cpu/int8_winograd.inc|if (row < 0) continue;|
-backend/cpu/int8_winograd.c|a + 2 * b + 4 * c|a + 2 * b + 3 * c
-backend/cpu/int8_winograd.c|u[2 * to] = a - b + c|u[2 * to] = a + b + c
+backend/cpu/int8_kernels.h|(across == 3 ? 1 : 3)|(across == 3 ? 1 : 2)
+backend/cpu/int8_winograd.c|{0, 1, -1, 2, -2}|{0, 1, -1, 2, 2}
+backend/cpu/int8_winograd.c|at[k] * at[k] * g[2 * from]|at[k] * g[2 * from]
+backend/cpu/int8_winograd.c|weight->dim[3] >= end / LARGEST|weight->dim[3] >= end / LARGEST * 2
+backend/cpu/int8_winograd.c|top = (size_t)(t / p->across * p->tile->down)|top = (size_t)(t / p->across * p->tile->across)
 backend/cpu/int8_winograd.c|(size_t)(c / 2) * CM_GEMM_PANEL|(size_t)0 * CM_GEMM_PANEL
-backend/cpu/int8_winograd.c|left = SIDE * (size_t)(t % p->across)|left = (size_t)(t % p->across)
+backend/cpu/int8_winograd.c|left = (size_t)(t % p->across * p->tile->across)|left = (size_t)(t % p->across)
 backend/cpu/int8_winograd.c|h < p->height && w < p->width ?|h < p->height ?
 core/von_mises_words.inc|(p1 >> 32) ^ c[1][g] ^ k0|(p0 >> 32) ^ c[1][g] ^ k0
 core/von_mises_words.inc|key.word[1] += CM_PHILOX_KEY_1|key.word[1] += CM_PHILOX_KEY_0
@@ -79,7 +105,7 @@ END
 INT8=(int8 int8_winograd kernels_int8_base)
 ANGLES=(von_mises von_mises_base)
 if [ "$(uname -m)" = x86_64 ]; then
-    INT8+=(kernels_int8_avx2 kernels_int8_avx512 kernels_int8_avx512vnni kernels_int8_avxvnni)
+    INT8+=(kernels_int8_avx2 kernels_int8_avx512 kernels_int8_avx512vnni kernels_int8_avxvnni kernels_int8_amx)
     ANGLES+=(von_mises_avx2 von_mises_avx512)
 fi
 
@@ -89,6 +115,7 @@ restore() {
 
 flags_of() {
     case $1 in
+    *_amx) echo "$FLAGS_AMX" ;;
     *_avx512vnni) echo "$FLAGS_AVX512VNNI" ;;
     *_avxvnni) echo "$FLAGS_AVXVNNI" ;;
     *_avx512) echo "$FLAGS_AVX512" ;;
@@ -113,7 +140,9 @@ build() {
     changed=${1:-}
     # shellcheck disable=SC2046,SC2086  # objects are lists
     if [[ $changed != core/* ]]; then
-        compile backend/cpu "${INT8[@]}" && "$CC" $(objects "${INT8[@]}") $INT8_OBJECTS $LIBS -o "$WORK/int8" || return 1
+        compile backend/cpu "${INT8[@]}" && "$CC" -I"$WORK/src" -Itests $FLAGS $TEST_FLAGS -O1 -w -c \
+            tests/backend/cpu/test_cpu_int8.c -o "$WORK/test.o" &&
+            "$CC" "$WORK/test.o" $(objects "${INT8[@]}") $INT8_OBJECTS $LIBS -o "$WORK/int8" || return 1
     fi
     # shellcheck disable=SC2046,SC2086
     if [[ $changed != backend/* ]]; then

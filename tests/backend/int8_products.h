@@ -88,12 +88,16 @@ static void make_ends(const cm_tensor *t, bool negative, bool in_turn) {
 }
 
 /* The largest numbers that there are, all of one sign, and with signs in turn, with which sums of the transformed tiles
- * of the second layer are beyond 32 bits. */
+ * of the second layer are beyond 32 bits. The layers after it have as many channels as tiles of 4 x 4 and 3 x 4 places
+ * can have on a CPU, and more than those of 4 x 4 can. */
 START_TEST(convolutions_of_the_ends_of_8_bits_are_exact) {
-    static const int ends[][7] = {{5, 6, 7, 48, 16, 3, 1}, {1, 9, 9, 512, 16, 3, 1}};
+    static const int ends[][7] = {
+        {5, 6, 7, 48, 16, 3, 1},  {1, 9, 9, 512, 16, 3, 1}, {1, 8, 8, 224, 16, 3, 1},
+        {1, 6, 7, 912, 16, 3, 1}, {1, 8, 8, 240, 16, 3, 1}, {1, 6, 7, 928, 16, 3, 1},
+    };
     pair p;
     if (!open_with(&p, _i)) return;
-    for (int variant = 0; variant < 6; variant++) {
+    for (int variant = 0; variant < 3 * COUNT(ends); variant++) {
         cm_call call = {.op = CM_OP_conv2d, .attr = {.compute = CM_I8, .range = 127.0f}};
         make_layer(&p, ends[variant / 3], &call, CM_T_conv2d_x, CM_T_conv2d_weight);
         make_ends(&call.t[CM_T_conv2d_x], false, variant % 3 == 2);

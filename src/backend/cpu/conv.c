@@ -311,7 +311,7 @@ typedef cm_status (*plan_maker)(cm_stream *stream, const cm_call *call, cm_plan 
 static plan_maker fastest(const cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight,
                           plan_maker tiles, plan_maker lines, plan_maker any) {
     if (cm_cpu_uses_bf16(stream, call)) return any;
-    if (cm_winograd_fits(CM_WINOGRAD_SIDE, x, weight, call->attr.stride)) return tiles;
+    if (cm_winograd_fits(x, weight, call->attr.stride)) return tiles;
     return cm_conv_lines_fits(x, weight, &call->attr) ? lines : any;
 }
 

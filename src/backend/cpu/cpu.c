@@ -59,9 +59,10 @@ static cm_status open_cpu(cm_backend *backend) {
     cm_int8_usable(int8, &count);
     cpu->int8 = int8[0];
     pthread_mutex_init(&cpu->lock, NULL);
-    const bool has_bf16 = backend->native[CM_BF16], has_vnni = strstr(cpu->int8->name, "VNNI") != NULL;
+    const bool has_bf16 = backend->native[CM_BF16], has_bytes = cpu->int8->numbers == 4;
+    const char *vnni = strstr(cpu->int8->name, "VNNI"), *bytes = vnni ? vnni : cpu->int8->name;
     snprintf(cpu->description, sizeof cpu->description, "%s%s%s%s, %s", cpu->kernels.name,
-             has_bf16 ? " with bfloat16" : "", has_vnni ? has_bf16 ? " and " : " with " : "", has_vnni ? "VNNI" : "",
+             has_bf16 ? " with bfloat16" : "", has_bytes ? has_bf16 ? " and " : " with " : "", has_bytes ? bytes : "",
              version);
     backend->state = cpu;
     return CM_OK;

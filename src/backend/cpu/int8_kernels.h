@@ -1,7 +1,7 @@
 /* Products in 8 bits (backend/int8.h): the kernels, a table per instruction set, chosen when the backend opens.
  *
  * Numbers lie in words of 32 bits along k, as an instruction takes them: four bytes, those of x with 128 added, which
- * makes them unsigned (VNNI; the sums are then too large by what `excess` says), or a pair of 16 bits, of which no
+ * makes them unsigned (VNNI, AMX; the sums are then too large by what `excess` says), or a pair of 16 bits, of which no
  * product saturates (vpmaddwd; vpmaddubsw would). */
 #ifndef CM_BACKEND_CPU_INT8_KERNELS_H
 #define CM_BACKEND_CPU_INT8_KERNELS_H
@@ -36,6 +36,21 @@ typedef struct cm_gemm_int8 {
     int ld_sums;
 } cm_gemm_int8;
 
+/* Transforms of int8_winograd.h, of tiles of `down` by `across` places of c: 3 or 4. */
+typedef struct cm_int8_winograd_tile {
+    int down, across;
+    /* Place (r, q) of a tile of x[channels], a multiple of 16, is at d[r * line + q * channels], element k after the
+     * transform at v[k * stride]. */
+    void (*input)(int16_t *v, size_t stride, const int16_t *d, size_t line, int channels);
+    /* down * across rows of c, -1: none, from the sums of all elements modulo 2^32, which are `stride` apart; of g what
+     * comes after sums. */
+    void (*output)(const cm_gemm_int8 *g, const int32_t *rows, const int32_t *m, size_t stride);
+} cm_int8_winograd_tile;
+enum { CM_INT8_WINOGRADS = 4 };
+
+/* By what power of two, and 9, the sums are too large after the transform: sides of 3 make 6 of them, of 4, 24. */
+static inline int cm_int8_bits(int down, int across) { return (down == 3 ? 1 : 3) + (across == 3 ? 1 : 3); }
+
 typedef struct cm_int8_kernels {
     const char *name; /* "AVX-512 VNNI" */
     int numbers;      /* of a word: 4 or 2 */
@@ -44,19 +59,15 @@ typedef struct cm_int8_kernels {
      */
     void (*rows)(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse);
     void (*gemm)(const cm_gemm_int8 *g);
-    /* Transforms of int8_winograd.h, NULL where direct sums are as fast. Place k of a tile of x[channels], a multiple
-     * of 16, is at d[k/5 * line + k%5 * channels], after the transform at v[k * stride]. */
-    void (*winograd_input)(int16_t *v, size_t stride, const int16_t *d, size_t line, int channels);
-    /* Nine rows of c, -1: none, from the sums of 25 places modulo 2^32, which are `stride` apart; of g what comes after
-     * sums. */
-    void (*winograd_output)(const cm_gemm_int8 *g, const int32_t rows[9], const int32_t *m, size_t stride);
+    const cm_int8_winograd_tile *winograd; /* [CM_INT8_WINOGRADS], or NULL where direct sums are as fast */
 } cm_int8_kernels;
 
 /* Each is there where the compiler's target has the instructions, cm_int8_base everywhere. */
-extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512, cm_int8_avx512vnni;
+extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512, cm_int8_avx512vnni,
+    cm_int8_amx;
 
 /* Those that this processor can run, best first; *count of them are written to out[]. */
-enum { CM_INT8_KERNELS = 5 };
+enum { CM_INT8_KERNELS = 6 };
 void cm_int8_usable(const cm_int8_kernels *out[CM_INT8_KERNELS], int *count);
 
 #ifdef __cplusplus

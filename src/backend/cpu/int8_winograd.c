@@ -4,44 +4,64 @@
 #include "backend/int8.h"
 #include "core/arena.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SIDE = 3,
-    ACROSS = SIDE + 2,
-    PLACES = ACROSS * ACROSS,
-    MULTIPLE = 16 /* of channels */,
-    MOST_CHANNELS = 2048,
-    CHUNK = 48 /* tiles, about */
+    SIDE = 4,                                 /* the longest of a tile */
+    ELEMENTS = (SIDE + 2) * (SIDE + 2),       /* of a transformed tile, at most */
+    MULTIPLE = 16,                            /* of channels */
+    CHUNK = 48,                               /* tiles, about */
+    LARGEST = 9 * CM_INT8_MOST * CM_INT8_MOST /* sum of a channel */
 };
 
+/* The tile with the fewest products of those whose sums are exact; NULL: none. */
+static const cm_int8_winograd_tile *best_tile(const cm_int8_kernels *kernels, const cm_tensor *x,
+                                              const cm_tensor *weight) {
+    const cm_int8_winograd_tile *best = NULL;
+    int fewest = INT_MAX;
+    for (int i = 0; kernels->winograd && i < CM_INT8_WINOGRADS; i++) {
+        const cm_int8_winograd_tile *tile = &kernels->winograd[i];
+        const int products = cm_winograd_products(tile->down, tile->across, x->dim[1], x->dim[2]);
+        const uint32_t end = UINT32_C(1) << (31 - cm_int8_bits(tile->down, tile->across));
+        if (products >= fewest || (uint32_t)weight->dim[3] >= end / LARGEST) continue;
+        best = tile, fewest = products;
+    }
+    return best;
+}
+
 bool cm_int8_winograd_fits(const cm_int8_kernels *kernels, const cm_tensor *x, const cm_tensor *weight, int stride) {
-    const int channels = weight->dim[3];
-    return kernels->winograd_input && cm_winograd_fits(SIDE, x, weight, stride) && channels % MULTIPLE == 0 &&
-           channels <= MOST_CHANNELS;
+    const cm_int8_winograd_tile *tile = best_tile(kernels, x, weight);
+    if (!tile || weight->dim[3] % MULTIPLE != 0) return false;
+    return cm_winograd_gains(cm_winograd_products(tile->down, tile->across, x->dim[1], x->dim[2]), x, weight, stride);
 }
 
 /* ---- weights ---- */
 
-/* G g without denominators: 5 elements of 3, `to` and `from` apart. */
-static void lift(int *u, int to, const int *g, int from) {
-    const int a = g[0], b = g[from], c = g[2 * from];
-    u[0] = a, u[to] = a + b + c, u[2 * to] = a - b + c, u[3 * to] = a + 2 * b + 4 * c, u[4 * to] = c;
+/* G g without denominators: points + 1 elements of 3, `to` and `from` apart. */
+static void lift(int points, int *u, int to, const int *g, int from) {
+    static const int at[SIDE + 1] = {0, 1, -1, 2, -2};
+    for (int k = 0; k < points; k++) u[k * to] = g[0] + at[k] * g[from] + at[k] * at[k] * g[2 * from];
+    u[points * to] = g[2 * from];
 }
 
 /* G g G^T of one channel, whose taps are `step` numbers apart. */
-static void transform_weight(const float *w, int step, float inverse, int u[PLACES]) {
-    int g[9], down[3 * ACROSS];
+static void transform_weight(const cm_int8_winograd_tile *tile, const float *w, int step, float inverse,
+                             int u[ELEMENTS]) {
+    int g[9], columns[3 * (SIDE + 2)];
     for (int k = 0; k < 9; k++) g[k] = cm_int8_of(w[(size_t)k * (size_t)step], inverse);
-    for (int c = 0; c < 3; c++) lift(down + c, 3, g + c, 3);
-    for (int r = 0; r < ACROSS; r++) lift(u + ACROSS * r, 1, down + 3 * r, 1);
+    for (int c = 0; c < 3; c++) lift(tile->down + 1, columns + c, 3, g + c, 3);
+    for (int r = 0; r < tile->down + 2; r++) lift(tile->across + 1, u + (tile->across + 2) * r, 1, columns + 3 * r, 1);
 }
 
-/* An operand of cm_gemm_int8 for each place, steps of the outputs, and zeros, which no sum exceeds. */
+static int elements_of(const cm_int8_winograd_tile *tile) { return (tile->down + 2) * (tile->across + 2); }
+
+/* An operand of cm_gemm_int8 for each element, steps of the outputs, and zeros, which no sum exceeds. */
 static size_t operand_words(int outputs, int channels) { return (size_t)cm_padded(outputs) * (size_t)(channels / 2); }
 
 static cm_status fill(const cm_pack *pack, void *out) {
+    const cm_int8_winograd_tile *tile = pack->context;
     const int channels = pack->columns / 9, outputs = pack->rows;
     const size_t panel = (size_t)(channels / 2) * CM_GEMM_PANEL, operand = operand_words(outputs, channels);
     memset(out, 0, pack->bytes);
@@ -51,24 +71,27 @@ static cm_status fill(const cm_pack *pack, void *out) {
         ((float *)out)[o] = cm_int8_step(range);
         uint32_t *first = (uint32_t *)out + 2 * (size_t)cm_padded(outputs) + (size_t)(o / CM_GEMM_PANEL) * panel;
         for (int c = 0; c < channels; c++) {
-            int u[PLACES];
-            transform_weight(w + c, channels, cm_int8_inverse(range), u);
+            int u[ELEMENTS];
+            transform_weight(tile, w + c, channels, cm_int8_inverse(range), u);
             int16_t *at = (int16_t *)(first + (size_t)(c / 2) * CM_GEMM_PANEL + o % CM_GEMM_PANEL) + c % 2;
-            for (int k = 0; k < PLACES; k++) at[2 * operand * (size_t)k] = (int16_t)u[k];
+            for (int k = 0; k < elements_of(tile); k++) at[2 * operand * (size_t)k] = (int16_t)u[k];
         }
     }
     return CM_OK;
 }
 
-static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, cm_pack **out) {
-    const size_t words = 2 * (size_t)cm_padded(weight->dim[0]) + PLACES * operand_words(weight->dim[0], weight->dim[3]);
+static cm_status acquire(cm_cpu *cpu, const cm_int8_winograd_tile *tile, const cm_tensor *weight, cm_pack **out) {
+    const int outputs = weight->dim[0], channels = weight->dim[3];
+    const size_t words = 2 * (size_t)cm_padded(outputs) + (size_t)elements_of(tile) * operand_words(outputs, channels);
     const cm_pack pack = {.layout = CM_PACK_INT8_WINOGRAD,
                           .weight = weight->data,
-                          .rows = weight->dim[0],
+                          .rows = outputs,
                           .columns = cm_tensor_row_size(weight),
                           .stride = weight->stride,
+                          .tag = (uint64_t)tile->down << 8 | (uint64_t)tile->across,
                           .bytes = words * sizeof(uint32_t),
-                          .fill = fill};
+                          .fill = fill,
+                          .context = (void *)(uintptr_t)tile};
     return cm_pack_acquire(cpu, &pack, out);
 }
 
@@ -78,6 +101,7 @@ static cm_status acquire(cm_cpu *cpu, const cm_tensor *weight, cm_pack **out) {
 typedef struct winograd_plan {
     cm_plan plan;
     const cm_int8_kernels *kernels;
+    const cm_int8_winograd_tile *tile;
     int images, height, width, channels, outputs;
     int down, across;          /* tiles of an image */
     int chunk;                 /* images that are transformed together */
@@ -89,7 +113,9 @@ typedef struct winograd_plan {
 static void free_winograd(cm_plan *plan) { free(((winograd_plan *)plan)->row); }
 
 static int tiles_of(const winograd_plan *p) { return p->down * p->across; }
-static size_t line_of(const winograd_plan *p) { return (size_t)(SIDE * p->across + 2) * (size_t)p->channels; }
+static size_t line_of(const winograd_plan *p) {
+    return (size_t)(p->tile->across * p->across + 2) * (size_t)p->channels;
+}
 
 static size_t take(size_t *used, size_t bytes) {
     const size_t place = *used;
@@ -100,11 +126,12 @@ static size_t take(size_t *used, size_t bytes) {
 static size_t place_scratch(winograd_plan *p) {
     size_t used = 0;
     const size_t tiles = (size_t)p->chunk * (size_t)tiles_of(p), outputs = (size_t)cm_padded(p->outputs);
+    const size_t elements = (size_t)elements_of(p->tile);
     p->v_stride = cm_winograd_stride(tiles * (size_t)p->channels, sizeof(int16_t));
     p->m_stride = cm_winograd_stride(tiles * outputs, sizeof(int32_t));
-    p->image = take(&used, (size_t)(SIDE * p->down + 2) * line_of(p) * sizeof(int16_t));
-    p->v = take(&used, PLACES * p->v_stride * sizeof(int16_t));
-    p->m = take(&used, PLACES * p->m_stride * sizeof(int32_t));
+    p->image = take(&used, (size_t)(p->tile->down * p->down + 2) * line_of(p) * sizeof(int16_t));
+    p->v = take(&used, elements * p->v_stride * sizeof(int16_t));
+    p->m = take(&used, elements * p->m_stride * sizeof(int32_t));
     p->scale = take(&used, 2 * outputs * sizeof(float));
     return used;
 }
@@ -119,15 +146,17 @@ cm_status cm_int8_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan 
     p->plan.free_rest = free_winograd;
     p->plan.run = run;
     p->kernels = cm_cpu_of(stream)->int8;
+    p->tile = best_tile(p->kernels, o.x, o.weight);
     p->images = o.x->dim[0], p->height = o.x->dim[1], p->width = o.x->dim[2], p->channels = o.x->dim[3];
     p->outputs = o.weight->dim[0];
-    p->down = (p->height + SIDE - 1) / SIDE, p->across = (p->width + SIDE - 1) / SIDE;
+    p->down = (p->height + p->tile->down - 1) / p->tile->down;
+    p->across = (p->width + p->tile->across - 1) / p->tile->across;
     p->chunk = tiles_of(p) < CHUNK ? CHUNK / tiles_of(p) : 1;
     if (p->chunk > p->images) p->chunk = p->images;
     const int tiles = p->chunk * tiles_of(p);
     CM_TRY(cm_alloc(&p->row, (size_t)tiles, sizeof *p->row, "a plan"));
     for (int i = 0; i < tiles; i++) p->row[i] = i * (p->channels / 2);
-    CM_TRY(acquire(cm_cpu_of(stream), o.weight, &p->plan.packs[0]));
+    CM_TRY(acquire(cm_cpu_of(stream), p->tile, o.weight, &p->plan.packs[0]));
     return cm_cpu_reserve(stream, place_scratch(p));
 }
 
@@ -142,8 +171,8 @@ static void transform_image(const winograd_plan *p, unsigned char *scratch, cons
                          1, (int)row, inverse);
     v += (size_t)i * (size_t)tiles_of(p) * channels;
     for (int t = 0; t < tiles_of(p); t++, v += channels) {
-        const size_t top = SIDE * (size_t)(t / p->across), left = SIDE * (size_t)(t % p->across);
-        p->kernels->winograd_input(v, p->v_stride, image + top * line + left * channels, line, p->channels);
+        const size_t top = (size_t)(t / p->across * p->tile->down), left = (size_t)(t % p->across * p->tile->across);
+        p->tile->input(v, p->v_stride, image + top * line + left * channels, line, p->channels);
     }
 }
 
@@ -151,7 +180,7 @@ static void multiply(const winograd_plan *p, unsigned char *scratch, int tiles, 
     cm_gemm_int8 g = *whole;
     g.m = tiles;
     g.ld_sums = cm_padded(p->outputs);
-    for (size_t k = 0; k < PLACES; k++) {
+    for (size_t k = 0; k < (size_t)elements_of(p->tile); k++) {
         g.a = (const uint32_t *)(const void *)(scratch + p->v) + k * (p->v_stride / 2);
         g.sums = (int32_t *)(void *)(scratch + p->m) + k * p->m_stride;
         g.b = whole->b + k * operand_words(p->outputs, p->channels);
@@ -161,8 +190,9 @@ static void multiply(const winograd_plan *p, unsigned char *scratch, int tiles, 
 
 /* Places of the image that a tile's outputs have; -1: outside of it. */
 static void find_rows(const winograd_plan *p, int t, int32_t rows[SIDE * SIDE]) {
-    for (int k = 0; k < SIDE * SIDE; k++) {
-        const int h = SIDE * (t / p->across) + k / SIDE, w = SIDE * (t % p->across) + k % SIDE;
+    const int down = p->tile->down, across = p->tile->across;
+    for (int k = 0; k < down * across; k++) {
+        const int h = down * (t / p->across) + k / across, w = across * (t % p->across) + k % across;
         rows[k] = h < p->height && w < p->width ? h * p->width + w : -1;
     }
 }
@@ -173,7 +203,7 @@ static void finish_image(const winograd_plan *p, const unsigned char *scratch, c
     for (int t = 0; t < tiles_of(p); t++, m += cm_padded(p->outputs)) {
         int32_t rows[SIDE * SIDE];
         find_rows(p, t, rows);
-        p->kernels->winograd_output(g, rows, m, p->m_stride);
+        p->tile->output(g, rows, m, p->m_stride);
     }
 }
 

@@ -19,10 +19,5 @@ static inline void store(unsigned char *out, __m256i sixteen, int bytes) {
 
 INT8_ROWS_OF(2, sizeof(int16_t), store)
 
-const cm_int8_kernels cm_int8_avx2 = {.name = "AVX2",
-                                      .numbers = 2,
-                                      .zero = 0,
-                                      .rows = int8_rows,
-                                      .gemm = int8_gemm,
-                                      .winograd_input = int8_winograd_input,
-                                      .winograd_output = int8_winograd_output};
+const cm_int8_kernels cm_int8_avx2 = {
+    .name = "AVX2", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm, .winograd = int8_winograd_tiles};

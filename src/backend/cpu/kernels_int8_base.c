@@ -53,10 +53,5 @@ static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int c
     }
 }
 
-const cm_int8_kernels cm_int8_base = {.name = "base",
-                                      .numbers = 2,
-                                      .zero = 0,
-                                      .rows = int8_rows,
-                                      .gemm = int8_gemm,
-                                      .winograd_input = int8_winograd_input,
-                                      .winograd_output = int8_winograd_output};
+const cm_int8_kernels cm_int8_base = {
+    .name = "base", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm, .winograd = int8_winograd_tiles};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    SIDE = CM_WINOGRAD_SIDE,
+    SIDE = 4,                 /* of a tile of the output */
     RESULTS = SIDE * SIDE,    /* its places */
     ACROSS = SIDE + 2,        /* side of a transformed tile */
     PLACES = ACROSS * ACROSS, /* of a transformed tile */
@@ -19,12 +19,18 @@ enum {
 static int tiles_along(int n, int side) { return (n + side - 1) / side; }
 static int greater(int a, int b) { return a > b ? a : b; }
 
-bool cm_winograd_fits(int side, const cm_tensor *x, const cm_tensor *weight, int stride) {
-    bool is_small = weight->dim[0] < LEAST_CHANNELS || weight->dim[3] < LEAST_CHANNELS;
+int cm_winograd_products(int down, int across, int height, int width) {
+    return (down + 2) * tiles_along(height, down) * (across + 2) * tiles_along(width, across);
+}
+
+bool cm_winograd_gains(int products, const cm_tensor *x, const cm_tensor *weight, int stride) {
+    const bool is_small = weight->dim[0] < LEAST_CHANNELS || weight->dim[3] < LEAST_CHANNELS;
     if (weight->dim[1] != 3 || stride > 1 || is_small) return false;
-    const int tiles = tiles_along(x->dim[1], side) * tiles_along(x->dim[2], side);
-    const int products = (side + 2) * (side + 2) * tiles, direct = 9 * x->dim[1] * x->dim[2];
-    return 3 * products <= 2 * direct;
+    return 3 * products <= 2 * 9 * x->dim[1] * x->dim[2];
+}
+
+bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride) {
+    return cm_winograd_gains(cm_winograd_products(SIDE, SIDE, x->dim[1], x->dim[2]), x, weight, stride);
 }
 
 /* One direction of a layer: activations [batch, height, width, in] -> [batch, height, width, out]. */

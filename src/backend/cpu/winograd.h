@@ -17,12 +17,15 @@
 extern "C" {
 #endif
 
-/* The side of a tile of the output. */
-enum { CM_WINOGRAD_SIDE = 4 };
+/* Products of an image [height, width] per channel of x and of y, by tiles of `down` x `across` places. */
+int cm_winograd_products(int down, int across, int height, int width);
 
-/* Whether a layer gains by tiles of `side` x `side` places: 3 x 3, stride 1, enough channels on both sides, few places
- * in vain. x [batch, height, width, in], weight [out, 3, 3, in]. */
-bool cm_winograd_fits(int side, const cm_tensor *x, const cm_tensor *weight, int stride);
+/* Whether a layer gains if this takes so many products: 3 x 3, stride 1, enough channels on both sides, at most two
+ * thirds of the products of direct sums. x [batch, height, width, in], weight [out, 3, 3, in]. */
+bool cm_winograd_gains(int products, const cm_tensor *x, const cm_tensor *weight, int stride);
+
+/* The same of float32 by tiles of 4 x 4. */
+bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride);
 
 /* How many numbers of `size` bytes to put from one element of the transformed tiles to the next, where it has `numbers`
  * of them: whole lines of the cache, and one more, because all elements of a tile would share a set of the cache if

@@ -4,15 +4,16 @@
 #include "backend/cpu/int8_bytes.h"
 #include "backend/pair.h"
 
-enum { TABLES = CM_INT8_KERNELS + 1 };
+enum { TABLES = CM_INT8_KERNELS + 2 };
 
-/* A pair whose cpu backend has the kernels of this number, the last of which are words of bytes on any processor;
+/* A pair whose cpu backend has the kernels of this number, the last two of which are words of bytes on any processor;
  * false: this processor has fewer. */
 static bool open_with(pair *p, int number) {
     const cm_int8_kernels *usable[TABLES];
     int count;
     cm_int8_usable(usable, &count);
     usable[count++] = &int8_bytes;
+    usable[count++] = &int8_tiled;
     if (number >= count) return false;
     pair_open(p);
     ((cm_cpu *)p->cpu->state)->int8 = usable[number];
