@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/cuda/ops/test_cuda_ops.c, test_cuda_half.c, test_cuda_int8.c, test_cuda_row_kernel.c, test_cuda_segments.c or test_cuda_towers.c,
-# tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
-# OBJECTS, HALF_OBJECTS, INT8_OBJECTS, ROW_OBJECTS, SEGMENT_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
-# kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
+# arithmetic, and expects one of the tests test_cuda_ops, test_cuda_half and test_cuda_int8 of tests/backend/cuda/ops/, test_cuda_row_kernel,
+# test_cuda_segments, test_cuda_towers and test_cuda_norm_convs of tests/backend/cuda/fused/, mcts/test_device_search and
+# agent/test_simulations to fail. Run by `make mutants-kernels`, which gives FLAGS, LIBS, and the objects of each test but the kernels, and but
+# tower_build.c and norm_convs.c, which are changed, too; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -443,7 +443,7 @@ backend/cuda/fused/tower.h|board * t->at.row + cell % a->width|board * a->width 
 backend/cuda/fused/tower.h|i < 2 ? &low : &high|i < 1 ? &low : &high
 backend/cuda/fused/tower.h|four->v[i % 2 * 2 + 1]|four->v[i % 2 + 1]
 backend/cuda/fused/tower.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
-backend/cuda/fused/tower.h|if (at < count) *(cm_tower_piece *)|*(cm_tower_piece *)
+backend/cuda/fused/tower.h|if (at < count) *cm_tower_place_of|*cm_tower_place_of
 backend/cuda/fused/tower.h|(first + at) * CM_SLAB_PIECE, bfloat|at * CM_SLAB_PIECE, bfloat
 backend/cuda/fused/tower.h|part % CM_TOWER_STAGES : number % CM_TOWER_STAGES|part % CM_TOWER_STAGES : number % (CM_TOWER_STAGES / 2)
 backend/cuda/fused/tower.h|cm_tower_parts(channels) % CM_TOWER_STAGES == 0 ?|true ?
@@ -495,7 +495,6 @@ backend/cuda/fused/tower_args.h|1 + (p.band % CM_SLAB_ROWS ? p.band : 0)|(p.band
 backend/cuda/fused/tower_args.h|+ 2 * p.lead|+ p.lead
 backend/cuda/fused/tower_args.h|{ return 4 * channels; }|{ return 2 * channels; }
 backend/cuda/fused/tower_args.h|CM_TOWER_STAGES * channels * cm_tower_depth|(CM_TOWER_STAGES - 1) * channels * cm_tower_depth
-backend/cuda/fused/tower_build.c|second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a)|second + cm_tensor_bytes(b)
 backend/cuda/fused/tower_build.c|at + cm_tensor_bytes(t) <= first|at <= first
 backend/cuda/fused/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0|weight->dim[0] == weight->dim[3]
 backend/cuda/fused/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap|cm_alignment_gap
@@ -517,12 +516,66 @@ device/cuda/slabs.h|t * set->apart + row|row
 device/cuda/slabs.h|cm_slab_pair(from + set->b.pitch)|cm_slab_pair(from)
 device/cuda/slabs.h|if (set->tiles >> t & 1u) cm_lanes_product|if (set->tiles & 1u) cm_lanes_product
 device/cuda/slabs.h|k * CM_SLAB_DEPTH / CM_SLAB_PIECE, sum|k, sum
+backend/cuda/fused/norm_conv.h|>> i % 2 * 16|>> i % 2 * 8
+backend/cuda/fused/norm_conv.h|(const float *)a->residual + at|(const float *)a->residual
+backend/cuda/fused/norm_conv.h|(const uint16_t *)a->residual + at|(const uint16_t *)a->residual
+backend/cuda/fused/norm_conv.h|a->linear + channel, factor|a->linear, factor
+backend/cuda/fused/norm_conv.h|a->linear + channels + channel, offset|a->linear + channel, offset
+backend/cuda/fused/norm_conv.h|factor[i] + offset[i] + residual[i]|factor[i] + offset[i] - residual[i]
+backend/cuda/fused/norm_conv.h|a->relu && value[i] <= 0.0f|a->relu && value[i] <= -1.0f
+backend/cuda/fused/norm_conv.h|a->relu && value[i]|value[i]
+backend/cuda/fused/norm_conv.h|(const uint16_t *)a->tower.x + at|(const uint16_t *)a->tower.x
+backend/cuda/fused/norm_conv.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
+backend/cuda/fused/norm_conv.h|piece * CM_SLAB_PIECE, channels, residual|piece, channels, residual
+backend/cuda/fused/norm_conv.h|residual[k], bfloat);\n            *cm|residual[0], bfloat);\n            *cm
+backend/cuda/fused/norm_conv.h|a->normed + (first + at) * CM_SLAB_PIECE|a->normed + at * CM_SLAB_PIECE
+backend/cuda/fused/norm_conv.h|if (at >= count) continue;|
+backend/cuda/fused/norm_conv.h|4 * j + i % 2 * 2|4 * j
+backend/cuda/fused/norm_conv.h|if (cm_tower_has(t, i)) to|to
+backend/cuda/fused/norm_conv.h|t->boards * t->args->height|t->args->share * t->args->height
+backend/cuda/fused/norm_conv.h|memory[lane->cell * channels + lane->piece * CM_SLAB_PIECE + i]|memory[lane->cell * channels + lane->piece + i]
+backend/cuda/fused/norm_conv.h|r < lane->step; r++|r + 1 < lane->step; r++
+backend/cuda/fused/norm_conv.h|    cm_lanes_sync(lanes);\n    if (lanes->index < channels)\n|    if (lanes->index < channels)\n
+backend/cuda/fused/norm_conv.h|y[(first + cell) * pieces + lane->piece]|y[(first + cell) * pieces]
+backend/cuda/fused/norm_conv.h|y[(first + cell)|y[(cell)
+backend/cuda/fused/norm_conv.h|sum[i] += number[i]|sum[i] += 1.0f
+backend/cuda/fused/norm_conv.h|number[i] - mean[lane->piece * CM_SLAB_PIECE + i]|number[i] - mean[i]
+backend/cuda/fused/norm_conv.h|squares[i] += off * off|squares[i] += off
+backend/cuda/fused/norm_conv.h|item * 2 * channels|item * channels
+backend/cuda/fused/norm_conv.h|if (!a->partial) return;|
+backend/cuda/fused/norm_conv.h|/ (float)lane.cells;|/ (float)lane.step;
+backend/cuda/fused/norm_conv.h|mean[lanes->index] = partial[0] = of_cells;\n    cm_lanes_sync(lanes);|mean[lanes->index] = partial[0] = of_cells;
+backend/cuda/fused/norm_conv.h|partial[channels] = squares|partial[0] = squares
+backend/cuda/ops/rows.h|i < CM_FOUR ? low.v[i % CM_FOUR] : high.v[i % CM_FOUR]|low.v[i % CM_FOUR]
+backend/cuda/fused/norm_conv.h|cm_lanes_sync(lanes); /* all sums|/* all sums
+backend/cuda/fused/norm_convs.c|call->attr.compute == made->dtype|true
+backend/cuda/fused/norm_convs.c|is_same(CM_ARG(call, conv2d, x), made)|true
+backend/cuda/fused/norm_convs.c|is_same(CM_ARG(call, batch_norm, x), CM_ARG(convolution, conv2d, y))|true
+backend/cuda/fused/norm_convs.c|&& cm_tensor_same_shape(a, b)|
+backend/cuda/fused/norm_convs.c|call->attr.stride == 1|true
+backend/cuda/fused/norm_convs.c|call->attr.accumulate == 0|true
+backend/cuda/fused/norm_convs.c|!CM_ARG(call, conv2d, bias)->data|true
+backend/cuda/fused/norm_convs.c|weight->dim[0] == weight->dim[3]|true
+backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, made)|true
+backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, read)|true
+backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, residual)|true
+backend/cuda/fused/norm_convs.c|return end - first > 1 ?|return end - first > 0 ?
+backend/cuda/fused/norm_convs.c|c->tower.share * c->tower.height * c->tower.width|c->tower.height * c->tower.width
+backend/cuda/fused/norm_convs.c|i > 0, &norm|true, &norm
+backend/cuda/fused/norm_convs.c|i + 2 < c->count ? m.partial|i + 4 < c->count ? m.partial
+backend/cuda/fused/norm_convs.c|if (i + 1 == c->count) return cm_batch_norm_half_apply(stream, &calls[i], &norm)|if (i + 1 == c->count) return CM_OK
+backend/cuda/fused/norm_convs.c|.relu = norm->activation == CM_ACT_RELU|.relu = true
+backend/cuda/fused/norm_convs.c|args.wide_residual = args.residual != NULL|args.wide_residual = false
+backend/cuda/fused/norm_convs.c|if (!pass->is_idle) return CM_OK;|
+backend/cuda/fused/norm_convs.c|*is_faster = winner == 1|*is_faster = true
+backend/cuda/fused/norm_convs.c|*out = *out && agrees(t)|*out = *out
+backend/cuda/fused/norm_convs.c|limits.multiplies_16_bits &&|
 END
 }
 
 restore() {
     cp --parents src/backend/*.{h,inc,def} src/mcts/{*.inc,copy.h} src/{agent,device,mcts}/cuda/*.h \
-        src/backend/cuda/{ops,fused}/*.h src/backend/cuda/fused/tower_build.c "$WORK"
+        src/backend/cuda/{ops,fused}/*.h src/backend/cuda/fused/{tower_build,norm_convs}.c "$WORK"
 }
 
 is_of_towers() { [[ $1 = */tower* || $1 = */slabs.h ]]; }
@@ -540,6 +593,12 @@ build() {
     if [ "$changed" = backend/cuda/ops/int8.h ]; then
         compile tests/backend/cuda/cuda_cpu.c kernels && "$CC" "$WORK/kernels.o" "$WORK/tree.o" $INT8_OBJECTS $LIBS -o "$WORK/int8"
         return
+    fi
+    # shellcheck disable=SC2086
+    if [[ -z $changed || $changed = */norm_conv* ]]; then
+        compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/norm_convs.c" norms &&
+            "$CC" "$WORK/kernels.o" "$WORK/norms.o" $NORM_CONV_OBJECTS $LIBS -o "$WORK/norm_convs" || return 1
+        if [ -n "$changed" ]; then return 0; fi
     fi
     # shellcheck disable=SC2086  # objects are lists
     compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/tower_build.c" towers &&
@@ -561,6 +620,11 @@ build() {
 is_killed() {
     local stem case
     stem=$(basename "${changed:-all}" .h)
+    if [[ $stem = all || $stem = norm_conv* ]]; then
+        by=cuda_norm_convs
+        timeout 100 "$WORK/norm_convs" >/dev/null 2>&1 || return 0
+        if [ "$stem" != all ]; then return 1; fi
+    fi
     if [ "$stem" = all ] || is_of_towers "$changed"; then
         by=cuda_towers
         timeout 100 "$WORK/towers" >/dev/null 2>&1 || return 0
@@ -582,7 +646,7 @@ is_killed() {
         timeout 100 "$WORK/simulations" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
     fi
-    if [[ $stem = all || $stem = batch_norm* ]]; then
+    if [[ $stem = all || $stem = batch_norm* || $stem = rows ]]; then
         by=cuda_half
         timeout 100 "$WORK/half" >/dev/null 2>&1 || return 0
         if [ "$stem" = batch_norm_half ]; then return 1; fi
@@ -609,5 +673,5 @@ is_killed() {
 run_mutants "${1:-}" "${BUILD:-build}/mutants-kernels.md" '# Mutants of the GPU kernels
 
 What `make mutants-kernels` writes: each line is one change of a sign, a bound or a count in the headers that hold the
-arithmetic of the kernels, or in tower_build.c, and the test that fails with it when they run on the CPU.
+arithmetic of the kernels, or in tower_build.c or norm_convs.c, and the test that fails with it when they run on the CPU.
 KILLED are killed, SURVIVED survive.'

@@ -73,13 +73,18 @@ static void fill(cm_test_unrolled *u, cm_memory memory) {
 }
 
 void cm_test_unrolled_open(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype compute, int rows) {
-    void *base[CM_MEM_COUNT] = {NULL};
     cm_network_config c;
     cm_trainer_options o;
-    *u = (cm_test_unrolled){0};
     cm_test_update_kind(kind, &c, &o);
-    ck_assert_msg(cm_network_create(&c, &u->network) == CM_OK, "%s", cm_error_message());
-    cm_trainer_config config = {.network = u->network, .backend = backend, .options = &o};
+    cm_test_unrolled_open_of(u, backend, &c, &o, compute, rows);
+}
+
+void cm_test_unrolled_open_of(cm_test_unrolled *u, cm_backend *backend, const cm_network_config *c,
+                              const cm_trainer_options *o, cm_dtype compute, int rows) {
+    void *base[CM_MEM_COUNT] = {NULL};
+    *u = (cm_test_unrolled){0};
+    ck_assert_msg(cm_network_create(c, &u->network) == CM_OK, "%s", cm_error_message());
+    cm_trainer_config config = {.network = u->network, .backend = backend, .options = o};
     config.batch = rows, config.unroll = UNROLL, config.compute = compute;
     ck_assert_msg(cm_unroll_record(&config, rows, VALUES, &u->unroll) == CM_OK, "%s", cm_error_message());
     for (int i = 0; i < GIVEN; i++) {

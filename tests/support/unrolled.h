@@ -19,6 +19,9 @@ typedef struct cm_test_unrolled {
 /* Three steps of kind 0..CM_TEST_UPDATE_KINDS - 1 (updates.h) for `rows` rows, on numbers that are the same every time.
  * The backend stays the caller's. */
 void cm_test_unrolled_open(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype compute, int rows);
+/* The same of any network and its losses. */
+void cm_test_unrolled_open_of(cm_test_unrolled *u, cm_backend *backend, const cm_network_config *c,
+                              const cm_trainer_options *o, cm_dtype compute, int rows);
 void cm_test_unrolled_run(cm_test_unrolled *u); /* forward and backward */
 /* Fails the test if a number of a variable differs by more than `tolerance` of the largest of that variable, or of all
  * gradients of parameters if it is one. */

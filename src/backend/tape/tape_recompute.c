@@ -1,7 +1,8 @@
 /* Gradient checkpointing: what a segment of the forward pass makes for itself alone is not kept. The calls that make it
  * are recorded a second time, in front of the first backward call that reads some of it, with the same variables, so
  * that tape_reuse.c may give their memory to others meanwhile. A call gives the same bits both times, as what it reads
- * has the same bits.
+ * has the same bits; where a backend makes one launch of several calls, and of others than before, it may round
+ * otherwise.
  *
  * Only planes are made again; rows of two dimensions are small and stay. Batch statistics are written twice, with the
  * same bits: running statistics take them after the pass (cm_tape_norm_call), so once.

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/fused/norm_conv.h"
 #include "backend/cuda/fused/row_kernel.h"
 #include "backend/cuda/fused/segments.h"
-#include "backend/cuda/fused/tower.h"
 #include "backend/cuda/module/cuda.h"
 #include "backend/cuda/ops/batch_norm_half.h"
 #include "backend/cuda/ops/dense.h"
@@ -90,6 +90,7 @@ CM_NORM_SUM_KERNELS(SUM_LAUNCHER)
 CM_ROW_KERNELS(ROW_LAUNCHER)
 #define TOWER_LAUNCHER(name, args, channels, type) LAUNCHER_WITH(name, args, 0, copy.memory)
 CM_TOWER_KERNELS(TOWER_LAUNCHER)
+CM_NORM_CONV_KERNELS(TOWER_LAUNCHER)
 
 /* ---- products and convolutions ---- */
 

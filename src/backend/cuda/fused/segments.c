@@ -2,16 +2,18 @@
 
 #include <stdlib.h>
 
+#include "backend/cuda/fused/norm_convs.h"
 #include "backend/cuda/fused/towers.h"
 #include "backend/cuda/ops/ops.h"
 #include "backend/cuda/ops/sums.h"
 #include "core/arena.h"
 
-/* Calls first .. first + count - 1, of which those without a branch are one launch. */
+/* Calls first .. first + count - 1, of which those without a branch are one launch, or fewer than they are. */
 typedef struct segment {
     int first, count;
-    cm_row_kernel *rows; /* as a fused row-wise kernel; or NULL */
-    cm_tower *tower;     /* as a tower; or NULL */
+    cm_row_kernel *rows;  /* as a fused row-wise kernel; or NULL */
+    cm_tower *tower;      /* as a tower; or NULL */
+    cm_norm_convs *chain; /* as norms that convolutions apply; or NULL */
 } segment;
 
 struct cm_fused_segments {
@@ -42,22 +44,28 @@ static cm_status find_tower(cm_stream *stream, const cm_call_list *pass, segment
     return s->count > 1 ? cm_tower_create(stream, pass, s->first, s->count, &s->tower) : CM_OK;
 }
 
+static cm_status find_chain(cm_stream *stream, const cm_call_list *pass, segment *s) {
+    s->count = cm_norm_convs_reach(pass, s->first);
+    return s->count > 1 ? cm_norm_convs_create(stream, pass, s->first, s->count, &s->chain) : CM_OK;
+}
+
 static cm_status find_rows(cm_stream *stream, const cm_call_list *pass, segment *s) {
     s->count = reach_from(pass, s->first);
     const cm_call_list part = part_of(pass, s->first, s->count);
     return s->count > 1 ? cm_row_kernel_create(stream, &part, &s->rows) : CM_OK;
 }
 
-/* Where a fused segment is not worth it one that begins after its first call may be; of a tower's layers nothing is
- * tried again. */
+/* Where a fused segment is not worth it one that begins after its first call may be; of a tower's layers, and a
+ * chain's, nothing is tried again. */
 static cm_status find(cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass) {
     for (int i = 0; i < pass->count;) {
         segment s = {.first = i};
         CM_TRY(find_tower(stream, pass, &s));
-        const bool is_of_tower = s.count > 0;
-        if (!is_of_tower) CM_TRY(find_rows(stream, pass, &s));
-        if (s.tower || s.rows) all->segment[all->count++] = s;
-        i += is_of_tower || s.rows ? s.count : 1;
+        if (s.count == 0) CM_TRY(find_chain(stream, pass, &s));
+        const bool has_layers = s.count > 0;
+        if (!has_layers) CM_TRY(find_rows(stream, pass, &s));
+        if (s.tower || s.chain || s.rows) all->segment[all->count++] = s;
+        i += has_layers || s.rows ? s.count : 1;
     }
     return CM_OK;
 }
@@ -90,6 +98,7 @@ void cm_fused_segments_free(cm_fused_segments *all) {
     for (int i = 0; i < all->count; i++) {
         cm_row_kernel_free(all->segment[i].rows);
         cm_tower_free(all->segment[i].tower);
+        cm_norm_convs_free(all->segment[i].chain);
     }
     free(all->segment);
     free(all);
@@ -125,10 +134,16 @@ static cm_status run_call(run *r, const cm_call *call) {
     return cm_sums_take(&r->sums, &rest) ? r->runner->run(r->stream, &rest, r->runner->context) : CM_OK;
 }
 
-/* The launch, and after it the calls that have branches. */
+static cm_status launch_segment(const run *r, const segment *s, const cm_call_list *part) {
+    if (s->tower) return cm_tower_run(r->stream, r->pass, s->tower);
+    if (s->chain) return cm_norm_convs_run(r->stream, r->pass, s->chain);
+    return cm_row_kernel_run(r->stream, part, s->rows);
+}
+
+/* The launches, and after them the calls that have branches. */
 static cm_status run_segment(run *r, const segment *s, bool is_whole) {
     const cm_call_list part = is_whole ? *r->pass : part_of(r->pass, s->first, s->count);
-    CM_TRY(s->tower ? cm_tower_run(r->stream, r->pass, s->tower) : cm_row_kernel_run(r->stream, &part, s->rows));
+    CM_TRY(launch_segment(r, s, &part));
     for (int i = 0; i < part.count; i++)
         if (part.calls[i].branch != 0) CM_TRY(run_call(r, &part.calls[i]));
     return CM_OK;

@@ -1,7 +1,8 @@
 /* A list of calls with its fused segments: neighbouring calls that all work row by row, on as many rows, are one launch
- * each (row_kernel.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write
- * stays where the calls write it, but for activations between the layers of a tower, which no other call sees. A whole
- * pass may be one segment. Then what its calls leave for each other is in shared memory alone. */
+ * each (row_kernel.h), where that is worth it, and so are those of a residual tower (towers.h); norms and convolutions
+ * that train in turn are fewer launches than calls (norm_convs.h). All that they write stays where the calls write it,
+ * but for activations between the layers of a tower, which no other call sees. A whole pass may be one segment. Then
+ * what its calls leave for each other is in shared memory alone. */
 #ifndef CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 #define CM_BACKEND_CUDA_FUSED_SEGMENTS_H
 
@@ -17,8 +18,8 @@ extern "C" {
 typedef struct cm_fused_segments cm_fused_segments;
 cm_status cm_fused_segments_create(cm_stream *stream, const cm_call_list *pass, bool whole,
                                    cm_fused_segments **out) CM_MUST_USE;
-void cm_fused_segments_free(cm_fused_segments *all);           /* NULL is allowed */
-int cm_fused_segments_count(const cm_fused_segments *all);     /* launches for more than one call; of NULL 0 */
+void cm_fused_segments_free(cm_fused_segments *all);       /* NULL is allowed */
+int cm_fused_segments_count(const cm_fused_segments *all); /* launches, or chains, for more than one call; of NULL 0 */
 bool cm_fused_segments_is_whole(const cm_fused_segments *all); /* one launch stands for all calls; NULL: false */
 
 /* How calls of a list run by themselves. */

@@ -83,24 +83,30 @@ CM_KERNEL cm_tower_piece cm_tower_read(const cm_tower_args *a, int64_t at, bool 
     return piece;
 }
 
-/* Where piece i of x, counted within the block's boards, has its place. */
-static CM_HD inline uint16_t *cm_tower_place_of(const cm_tower_block *t, int i, int channels) {
+/* Where a cell, counted within the block's boards, has a piece of its channels. */
+static CM_HD inline cm_tower_piece *cm_tower_place_of(const cm_tower_block *t, const cm_slab *slab, int cell,
+                                                      int piece) {
     const cm_tower_args *a = t->args;
-    const int pieces = channels / CM_SLAB_PIECE, cell = i / pieces, row = cell / a->width, board = row / a->height;
+    const int row = cell / a->width, board = row / a->height;
     const int place = row % a->height * t->at.band + board * t->at.row + cell % a->width;
-    return cm_slab_at(&t->from, t->at.lead + place, i % pieces);
+    return (cm_tower_piece *)(void *)cm_slab_at(slab, t->at.lead + place, piece);
 }
 
-/* All activations zero, after a barrier x in those that are read first: a lane has a few pieces on their way at a time.
- */
+/* All activations zero; a barrier. */
+CM_KERNEL_COPIED void cm_tower_clear(const cm_tower_block *t, int channels, const cm_lanes *lanes) {
+    const int pieces = channels / CM_SLAB_PIECE;
+    const cm_tower_piece none = {{0, 0, 0, 0}};
+    CM_EACH(i, lanes, 2 * pieces * t->at.pitch / CM_SLAB_PIECE)((cm_tower_piece *)(void *)t->from.first)[i] = none;
+    cm_lanes_sync(lanes);
+}
+
+/* After that x in the activations that are read first: a lane has a few pieces on their way at a time. */
 CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
     enum { FEW = 4 };
     const int pieces = channels / CM_SLAB_PIECE, of_board = t->args->height * t->args->width * pieces;
     const int count = t->boards * of_board, last = count - 1;
     const int64_t first = (int64_t)t->first * of_board;
-    const cm_tower_piece none = {{0, 0, 0, 0}};
-    CM_EACH(i, lanes, 2 * pieces * t->at.pitch / CM_SLAB_PIECE)((cm_tower_piece *)(void *)t->from.first)[i] = none;
-    cm_lanes_sync(lanes);
+    cm_tower_clear(t, channels, lanes);
     for (int i = lanes->index; i < count; i += FEW * CM_BLOCK) {
         cm_tower_piece own[FEW];
         CM_UNROLL(k, FEW) {
@@ -109,7 +115,7 @@ CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat
         }
         CM_UNROLL(k, FEW) {
             const int at = i + k * CM_BLOCK;
-            if (at < count) *(cm_tower_piece *)(void *)cm_tower_place_of(t, at, channels) = own[k];
+            if (at < count) *cm_tower_place_of(t, &t->from, at / pieces, at % pieces) = own[k];
         }
     }
 }
@@ -307,10 +313,11 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
 enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
 
 /* Adds what the next piece of the weights, part `part` of its place, makes of the activations from `row` on. A stage is
- * written again two pieces after the last one that was multiplied from it, and after a barrier. */
+ * written again two pieces after the last one that was multiplied from it, and after a barrier. The layer's norm, if
+ * it has one, is made on the way. */
 CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
-                                        int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
-                                        float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+                                        int part, unsigned tiles, bool has_norm, int channels, bool bfloat,
+                                        const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
     const int stage = cm_tower_stage_of(f->number - CM_TOWER_AHEAD, part, channels), depth = cm_tower_depth(channels);
     const bool begins = part == 0 && f->part == CM_TOWER_AHEAD;
     cm_slab_set set;
@@ -322,16 +329,15 @@ CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *
     cm_lanes_sync(lanes);
     cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
     cm_tower_bring(t, f, (stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES, channels, lanes);
-    if (begins) cm_tower_norm(t, layer, channels, lanes);
+    if (begins && has_norm) cm_tower_norm(t, layer, channels, lanes);
     cm_slabs_wait(1, channels, sum);
 }
 
-/* Layer `index`. Blocks begin at places of their own: all would want the same weights at the same time, which lie in
- * few parts of the device's cache. */
-CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed *f, int index, int channels,
-                                         bool bfloat, const cm_lanes *lanes) {
-    const cm_tower_layer *layer = &t->args->layer[index];
-    float sum[CM_SLAB_TILES][CM_SLAB_SUMS];
+/* The sums of a layer. Blocks begin at places of their own: all would want the same weights at the same time, which lie
+ * in few parts of the device's cache. */
+CM_KERNEL_COPIED void cm_tower_sum(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer,
+                                   bool has_norm, int channels, bool bfloat, const cm_lanes *lanes,
+                                   float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
     CM_UNROLL(i, CM_SLAB_TILES) CM_UNROLL(j, channels / 2) sum[i][j] = 0.0f;
     int window = t->begin;
     CM_ROLL(place, CM_TOWER_WINDOW) {
@@ -339,11 +345,19 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed 
         const int row = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.band + dx;
         const unsigned tiles = dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2];
         CM_UNROLL(part, cm_tower_parts(channels)) {
-            cm_tower_multiply(t, f, layer, row, part, tiles, channels, bfloat, lanes, sum);
+            cm_tower_multiply(t, f, layer, row, part, tiles, has_norm, channels, bfloat, lanes, sum);
         }
         window = window + 1 < CM_TOWER_WINDOW ? window + 1 : 0;
     }
     cm_slabs_wait(0, channels, sum);
+}
+
+/* Layer `index`. */
+CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed *f, int index, int channels,
+                                         bool bfloat, const cm_lanes *lanes) {
+    const cm_tower_layer *layer = &t->args->layer[index];
+    float sum[CM_SLAB_TILES][CM_SLAB_SUMS];
+    cm_tower_sum(t, f, layer, true, channels, bfloat, lanes, sum);
     if (index + 1 == t->args->layers) {
         cm_tower_leave(t, layer, channels, bfloat, lanes, sum);
     } else if (layer->adds) {
@@ -368,18 +382,19 @@ CM_KERNEL_COPIED void cm_tower_boards(const cm_tower_args *a, int64_t item, int 
     }
 }
 
-/* A kernel for each number of channels, and type: X(name, args, channels, type). */
-#define CM_TOWER_KERNELS(X)                                                                                            \
-    X(cm_tower_bf16_32, cm_tower_args, 32, CM_BF16)                                                                    \
-    X(cm_tower_f16_32, cm_tower_args, 32, CM_F16)                                                                      \
-    X(cm_tower_bf16_48, cm_tower_args, 48, CM_BF16)                                                                    \
-    X(cm_tower_f16_48, cm_tower_args, 48, CM_F16)                                                                      \
-    X(cm_tower_bf16_64, cm_tower_args, 64, CM_BF16)                                                                    \
-    X(cm_tower_f16_64, cm_tower_args, 64, CM_F16)                                                                      \
-    X(cm_tower_bf16_96, cm_tower_args, 96, CM_BF16)                                                                    \
-    X(cm_tower_f16_96, cm_tower_args, 96, CM_F16)                                                                      \
-    X(cm_tower_bf16_128, cm_tower_args, 128, CM_BF16)                                                                  \
-    X(cm_tower_f16_128, cm_tower_args, 128, CM_F16)
+/* A kernel of some name for each number of channels, and type: X(name, args, channels, type). */
+#define CM_TOWER_WIDTHS(X, name, args)                                                                                 \
+    X(name##_bf16_32, args, 32, CM_BF16)                                                                               \
+    X(name##_f16_32, args, 32, CM_F16)                                                                                 \
+    X(name##_bf16_48, args, 48, CM_BF16)                                                                               \
+    X(name##_f16_48, args, 48, CM_F16)                                                                                 \
+    X(name##_bf16_64, args, 64, CM_BF16)                                                                               \
+    X(name##_f16_64, args, 64, CM_F16)                                                                                 \
+    X(name##_bf16_96, args, 96, CM_BF16)                                                                               \
+    X(name##_f16_96, args, 96, CM_F16)                                                                                 \
+    X(name##_bf16_128, args, 128, CM_BF16)                                                                             \
+    X(name##_f16_128, args, 128, CM_F16)
+#define CM_TOWER_KERNELS(X) CM_TOWER_WIDTHS(X, cm_tower, cm_tower_args)
 
 #define CM_TOWER_KERNEL(name, args, channels, type)                                                                    \
     CM_KERNEL void name(const args *a, int64_t item, const cm_lanes *lanes) {                                          \

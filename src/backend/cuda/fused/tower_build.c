@@ -5,13 +5,6 @@
 
 /* ---- which calls ---- */
 
-/* Absent tensors have no bytes. */
-static bool overlap(const cm_tensor *a, const cm_tensor *b) {
-    const uintptr_t first = (uintptr_t)a->data, second = (uintptr_t)b->data;
-    if (!a->data || !b->data) return false;
-    return first < second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a);
-}
-
 static bool lies_in(const cm_tensor *t, const cm_call_list *pass) {
     const uintptr_t first = (uintptr_t)pass->work, at = (uintptr_t)t->data;
     return pass->work && at >= first && at + cm_tensor_bytes(t) <= first + pass->work_bytes;
@@ -44,7 +37,7 @@ static bool follows(const cm_call_list *pass, const cm_call *call, const cm_call
 static bool is_seen(const cm_call_list *pass, int first, int end, const cm_tensor *t) {
     for (int i = 0; i < pass->count; i++)
         for (int j = 0; (i < first || i >= end) && j < cm_op_tensor_count(pass->calls[i].op); j++)
-            if (overlap(&pass->calls[i].t[j], t)) return true;
+            if (cm_tensor_overlaps(&pass->calls[i].t[j], t)) return true;
     return false;
 }
 
@@ -53,7 +46,7 @@ static bool is_closed(const cm_call_list *pass, int first, int end) {
     const cm_tensor *x = CM_ARG(&pass->calls[first], conv2d_norm, x);
     for (int i = first; i < end; i++) {
         const cm_tensor *y = CM_ARG(&pass->calls[i], conv2d_norm, y);
-        if (overlap(x, y) || (i + 1 < end && is_seen(pass, first, end, y))) return false;
+        if (cm_tensor_overlaps(x, y) || (i + 1 < end && is_seen(pass, first, end, y))) return false;
     }
     return true;
 }
@@ -90,8 +83,8 @@ static int64_t cost_of(const cm_tower_args *args, const cm_ops_limits *limits) {
     return (args->boards + at_once - 1) / at_once * (cm_tower_places_of(args).tiles + 1);
 }
 
-/* The number of boards for a block that costs the least, the larger one of two; 0: it has no space for any. */
-static void share(cm_tower_args *args, int channels, const cm_ops_limits *limits) {
+/* The number of boards for a block that costs the least, the larger one of two. */
+bool cm_tower_share(cm_tower_args *args, int channels, const cm_ops_limits *limits) {
     int64_t least = INT64_MAX;
     int best = 0;
     for (args->share = 1; args->share <= args->boards && args->share <= CM_TOWER_TILES * CM_SLAB_ROWS; args->share++) {
@@ -100,6 +93,8 @@ static void share(cm_tower_args *args, int channels, const cm_ops_limits *limits
         best = args->share;
     }
     args->share = best;
+    if (best > 0) args->memory = (uint32_t)cm_tower_bytes(args, channels);
+    return best > 0;
 }
 
 static cm_tower_layer layer_of(const cm_call *call) {
@@ -125,9 +120,7 @@ bool cm_tower_build(const cm_call *calls, int count, const cm_ops_limits *limits
                            .width = x->dim[2],
                            .layers = count};
     if (!limits->multiplies_16_bits || !launcher_of(x->dim[3], calls->attr.compute)) return false;
-    share(out, x->dim[3], limits);
-    if (out->share == 0) return false;
-    out->memory = (uint32_t)cm_tower_bytes(out, x->dim[3]);
+    if (!cm_tower_share(out, x->dim[3], limits)) return false;
     for (int i = 0; i < count; i++) out->layer[i] = layer_of(&calls[i]);
     return true;
 }

@@ -17,6 +17,9 @@ int cm_tower_reach(const cm_call_list *pass, int first);
 /* Of `count` calls of such a tower, the first ones or all of them, what its kernel is given on a device; false where a
  * block has no space for a single board, or there is no kernel for so many channels. */
 bool cm_tower_build(const cm_call *calls, int count, const cm_ops_limits *limits, cm_tower_args *out);
+/* Of args->boards boards of a height and width, how many a block takes, and the memory that it shares: false where it
+ * has no space for a single one. */
+bool cm_tower_share(cm_tower_args *args, int channels, const cm_ops_limits *limits);
 /* Launches it on `queue`, of channels and of a type that cm_tower_build has found a kernel for: 0 or a cudaError_t. */
 int cm_tower_launch(const cm_tower_args *args, int channels, cm_dtype type, void *queue);
 

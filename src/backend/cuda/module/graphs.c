@@ -28,7 +28,7 @@ static void log_segments(const cm_call_list *calls, const cm_fused_segments *seg
     if (cm_fused_segments_is_whole(segments)) {
         cm_log(CM_INFO, "%s: one kernel", name);
     } else {
-        cm_log(CM_INFO, "%s: %d launches stand for several each", name, count);
+        cm_log(CM_INFO, "%s: %d parts of it are fewer launches than calls", name, count);
     }
 }
 

@@ -1,10 +1,10 @@
-#include "backend/cuda/ops/batch_norm.h"
+#include "backend/cuda/ops/batch_norms.h"
 
 #include "backend/cuda/ops/batch_norm_half.h"
 #include "backend/cuda/ops/ops.h"
 
 /* Workspace: the parts of the chunks, then vectors of channels. */
-enum { MEAN, SECOND, TOTAL, LINEAR = TOTAL + 2, VECTORS = LINEAR + 3 };
+enum { MEAN, SECOND, TOTAL, LINEAR = TOTAL + 2, VECTORS = CM_BATCH_NORM_VECTORS };
 
 /* Of 16 bits: a block has a chunk, and each of its lanes reads some rows at a time. */
 static cm_chunks chunks_of_blocks(int64_t rows, int columns) {
@@ -78,12 +78,25 @@ static cm_status run_float(cm_stream *stream, const cm_call *call, const cm_batc
     return CM_OK;
 }
 
-static cm_status run_half(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
-    args->linear = use_workspace(stream, args, LINEAR);
+cm_status cm_batch_norm_half_partial(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_norm_partial_half, args, args->chunks.chunks, CM_BLOCK);
+    return CM_OK;
+}
+
+cm_status cm_batch_norm_half_statistics(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_batch_norm_statistics, args, args->chunks.columns, adders(args));
+    return CM_OK;
+}
+
+cm_status cm_batch_norm_half_apply(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_norm_apply_half, args, eights(args, CM_NORM_ROWS), 1);
     return CM_OK;
+}
+
+static cm_status run_half(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    CM_TRY(cm_batch_norm_half_partial(stream, call, args));
+    CM_TRY(cm_batch_norm_half_statistics(stream, call, args));
+    return cm_batch_norm_half_apply(stream, call, args);
 }
 
 /* Takes the tensors of operation `op`, whose names are spelled the same in both. */
@@ -97,16 +110,27 @@ static cm_status run_half(cm_stream *stream, const cm_call *call, cm_batch_norm_
         (args)->shift = CM_ARG(call, op, shift)->data;                                                                 \
     } while (0)
 
-cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
+cm_batch_norm_args cm_batch_norm_args_of(const cm_call *call, float *vectors) {
     const cm_tensor *saved = CM_ARG(call, batch_norm, saved), *stats = CM_ARG(call, batch_norm, stats);
     cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm, x));
+    const size_t columns = (size_t)args.chunks.columns;
     TAKE_TENSORS(&args, call, batch_norm);
     args.saved_mean = vector_of(saved, 0);
     args.saved_inverse = vector_of(saved, 1);
     args.stats_mean = vector_of(stats, 0);
     args.stats_variance = vector_of(stats, 1);
-    args.mean = use_workspace(stream, &args, MEAN);
-    args.second = use_workspace(stream, &args, SECOND);
+    if (!vectors) return args;
+    args.mean = vectors + MEAN * columns;
+    args.second = vectors + SECOND * columns;
+    if (args.half_x) args.linear = vectors + LINEAR * columns;
+    return args;
+}
+
+cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
+    cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm, x));
+    float *vectors = use_workspace(stream, &args, 0), *partial = args.chunks.partial;
+    args = cm_batch_norm_args_of(call, vectors);
+    args.chunks.partial = partial;
     return args.half_x ? run_half(stream, call, &args) : run_float(stream, call, &args);
 }
 

@@ -53,12 +53,6 @@ CM_KERNEL_COPIED void cm_norm_write(bool bfloat, uint16_t *half, const cm_rows *
     *(cm_pairs *)(void *)(half + r * columns + c) = pairs;
 }
 
-/* Eight numbers of a vector of channels that begins at a multiple of 16 bytes. */
-CM_KERNEL_COPIED void cm_norm_vector(const float *vector, int64_t c, float out[CM_EIGHT]) {
-    const cm_four low = cm_four_at(vector + c), high = cm_four_at(vector + c + CM_FOUR);
-    CM_UNROLL(i, CM_EIGHT) out[i] = i < CM_FOUR ? low.v[i % CM_FOUR] : high.v[i % CM_FOUR];
-}
-
 static CM_HD inline int64_t cm_norm_row(int64_t r, int64_t end) { return r < end ? r : end - 1; }
 
 /* ---- sums over rows: a block for a chunk ---- */
@@ -148,7 +142,7 @@ CM_KERNEL_COPIED void cm_norm_gradients(bool wide, bool bfloat, const cm_batch_n
                                         const cm_norm_lane *lane, float sum[CM_EIGHT], float along[CM_EIGHT]) {
     const int64_t columns = k->chunks.columns, end = chunk->end, c = lane->c;
     float mean[CM_EIGHT];
-    cm_norm_vector(k->mean, c, mean);
+    cm_eight_floats(k->mean + c, mean);
     for (int64_t r = chunk->first + lane->row; r < end; r += CM_NORM_FEW * lane->rows) {
         cm_norm_eight x[CM_NORM_FEW], y[CM_NORM_FEW], dy[CM_NORM_FEW];
         CM_UNROLL(j, CM_NORM_FEW) {
@@ -212,8 +206,8 @@ static CM_HD inline cm_norm_rows cm_norm_rows_of(const cm_batch_norm_args *k, in
 CM_KERNEL_COPIED void cm_norm_linear(const cm_batch_norm_args *k, int64_t c, float factor[CM_EIGHT],
                                      float offset[CM_EIGHT]) {
     if (k->linear) {
-        cm_norm_vector(k->linear, c, factor);
-        cm_norm_vector(k->linear + k->chunks.columns, c, offset);
+        cm_eight_floats(k->linear + c, factor);
+        cm_eight_floats(k->linear + k->chunks.columns + c, offset);
         return;
     }
     CM_UNROLL(i, CM_EIGHT) {
@@ -288,9 +282,9 @@ CM_KERNEL_COPIED void cm_norm_input_rows(bool wide, bool bfloat, const cm_batch_
         y[j] = cm_norm_read(wide, k->half_y, &k->y, row, c, columns);
         dy[j] = cm_norm_read(wide, k->half_dy, &k->dy, row, c, columns);
     }
-    cm_norm_vector(k->linear, c, of_g);
-    cm_norm_vector(k->linear + columns, c, of_x);
-    cm_norm_vector(k->linear + 2 * columns, c, offset);
+    cm_eight_floats(k->linear + c, of_g);
+    cm_eight_floats(k->linear + columns + c, of_x);
+    cm_eight_floats(k->linear + 2 * columns + c, offset);
     CM_UNROLL(j, CM_NORM_FEW) {
         const int64_t row = at->first + j;
         float g[CM_EIGHT], dx[CM_EIGHT];

@@ -62,6 +62,12 @@ typedef struct cm_pairs {
 } __attribute__((aligned(16))) cm_pairs;
 
 static CM_HD inline cm_four cm_four_at(const float *x) { return *(const cm_four *)(const void *)x; }
+
+/* Eight numbers that begin at a multiple of 16 bytes. */
+CM_KERNEL_COPIED void cm_eight_floats(const float *x, float out[CM_EIGHT]) {
+    const cm_four low = cm_four_at(x), high = cm_four_at(x + CM_FOUR);
+    CM_UNROLL(i, CM_EIGHT) out[i] = i < CM_FOUR ? low.v[i % CM_FOUR] : high.v[i % CM_FOUR];
+}
 static CM_HD inline cm_eight cm_eight_at(const uint16_t *x) { return *(const cm_eight *)(const void *)x; }
 static CM_HD inline cm_pairs cm_pairs_at(const uint16_t *x) { return *(const cm_pairs *)(const void *)x; }
 
