@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,11 +18,12 @@ enum { LINE_BYTES = 2048 };
 static struct {
     pthread_mutex_t lock;
     cm_log_level level;
-    int file; /* -1: none */
+    int file;     /* -1: none */
+    bool is_kept; /* it is one in memory */
     bool file_failed;
     cm_log_hook hook;
     void *hook_context;
-} sink = {PTHREAD_MUTEX_INITIALIZER, CM_INFO, -1, false, NULL, NULL};
+} sink = {PTHREAD_MUTEX_INITIALIZER, CM_INFO, -1, false, false, NULL, NULL};
 
 static const char *const level_names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
 static const char *const level_prefixes[] = {"debug: ", "", "warning: ", "error: "};
@@ -73,20 +75,43 @@ void cm_log_set_level(cm_log_level level) {
     pthread_mutex_unlock(&sink.lock);
 }
 
+/* The lock is held. */
+static void take_file(int file, bool is_kept) {
+    if (sink.file >= 0) close(sink.file);
+    sink.file = file, sink.is_kept = is_kept, sink.file_failed = false;
+}
+
+/* The lock is held. What a disk has no space for is missing, as the next line will say. */
+static void write_kept(int file) {
+    char piece[LINE_BYTES];
+    ssize_t n;
+    if (!sink.is_kept || lseek(sink.file, 0, SEEK_SET) != 0) return;
+    while ((n = read(sink.file, piece, sizeof piece)) > 0)
+        if (dprintf(file, "%.*s", (int)n, piece) < 0) return;
+}
+
 cm_status cm_log_open(const cm_dir *dir, const char *name) {
     int file;
     CM_TRY(cm_dir_append(dir, name, &file));
-    cm_log_close();
     pthread_mutex_lock(&sink.lock);
-    sink.file = file, sink.file_failed = false;
+    write_kept(file);
+    take_file(file, false);
+    pthread_mutex_unlock(&sink.lock);
+    return CM_OK;
+}
+
+cm_status cm_log_keep(void) {
+    const int file = memfd_create("log", MFD_CLOEXEC);
+    if (file < 0) return cm_fail(CM_ERR_IO, "lines of the log cannot be kept: %s", strerror(errno));
+    pthread_mutex_lock(&sink.lock);
+    take_file(file, true);
     pthread_mutex_unlock(&sink.lock);
     return CM_OK;
 }
 
 void cm_log_close(void) {
     pthread_mutex_lock(&sink.lock);
-    if (sink.file >= 0) close(sink.file);
-    sink.file = -1;
+    take_file(-1, false);
     pthread_mutex_unlock(&sink.lock);
 }
 

@@ -182,7 +182,9 @@ void cm_run_say_shrunk(const cm_run *run);
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_begin_save(cm_run *run) CM_MUST_USE; /* the same, finished by a thread; of one rank */
+/* Reads it, and makes `from` its number. */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+cm_status cm_run_go_on(cm_run *run) CM_MUST_USE; /* what was loaded becomes `latest`, and `best` if it is that */
 /* Reads no more of a checkpoint than whether it is of this run: state and shapes. */
 cm_status cm_run_look(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 /* Whether the counters of a checkpoint are those of its environments, which are run->counts. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/arena.h"
 #include "core/busy.h"
@@ -13,6 +14,8 @@
 #include "run/episode_files.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
+
+static const char log_name[] = "log.txt", metrics_name[] = "metrics.jsonl";
 
 static bool wants_overlap(const cm_session *s) {
     int choice = s->configuration.run.overlap;
@@ -123,14 +126,6 @@ static cm_status make_directory(cm_run *run, const cm_run_request *request) {
     return make_named_directory(run, request->configuration->run.checkpoint_root_dir);
 }
 
-static cm_status open_files(cm_run *run) {
-    char dump[48] = "not-finite.safetensors";
-    if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
-    CM_TRY(cm_path_join(run->dump, sizeof run->dump, run->directory.path, dump));
-    if (!cm_run_leads(run)) return CM_OK;
-    return cm_log_open(&run->directory.dir, "log.txt");
-}
-
 static bool is_segment(const char *name) {
     uint64_t first;
     return cm_segment_file_rank(name, &first) >= 0;
@@ -194,19 +189,27 @@ static cm_status look_at_checkpoint(cm_run *run, const cm_run_request *request) 
     return run->from == CM_CHECKPOINT_LATEST ? CM_OK : advise(run, cm_run_look(run, run->from));
 }
 
-static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
-    if (cm_run_leads(run)) {
-        CM_TRY(cm_checkpoint_clean(run->store));
-        cm_episode_files_clean(&run->directory.dir);
-        if (cm_checkpoint_is_lost(run->store))
-            return cm_fail(
-                CM_ERR_IO,
-                "%s: its checkpoints are gone, or it was killed while it began: put them back, or train again with "
-                "--config %s/config.json",
-                run->directory.path, run->directory.path);
+/* What is there of them can be appended to. */
+static cm_status check_files(const cm_dir *dir) {
+    static const char *const names[] = {log_name, metrics_name};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int file;
+        if (cm_dir_look(dir, names[i]) == CM_DIR_NONE) continue;
+        CM_TRY(cm_dir_append(dir, names[i], &file));
+        close(file);
     }
-    if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(advise(run, cm_run_load(run, run->from)));
-    return cm_run_leads(run) ? begin_directory(run, request) : CM_OK;
+    return CM_OK;
+}
+
+/* Writes nothing: the run may still be refused. */
+static cm_status load_checkpoint(cm_run *run) {
+    if (cm_run_leads(run)) CM_TRY(check_files(&run->directory.dir));
+    if (cm_run_leads(run) && cm_checkpoint_is_lost(run->store))
+        return cm_fail(CM_ERR_IO,
+                       "%s: its checkpoints are gone, or it was killed while it began: put them back, or train again "
+                       "with --config %s/config.json",
+                       run->directory.path, run->directory.path);
+    return run->from == CM_CHECKPOINT_LATEST ? CM_OK : advise(run, cm_run_load(run, run->from));
 }
 
 /* Several ranks: each has its share of the threads that the user wants on this machine. */
@@ -245,12 +248,6 @@ static cm_status open_directory(cm_run *run, const cm_run_request *request) {
     return begin_directory(run, request);
 }
 
-static cm_status open_metrics(cm_run *run) {
-    const int64_t last = run->state.iteration - (run->state.is_pending ? 1 : 0); /* that has its row */
-    if (!cm_run_leads(run)) return CM_OK;
-    return cm_metrics_open(&run->metrics, &run->directory.dir, "metrics.jsonl", run->state.metrics_bytes, last);
-}
-
 /* Offline the games are those that the run begins with; every rank draws from a share of its own. */
 static cm_status check_games(const cm_run *run) {
     cm_comm *comm = run->session->comm;
@@ -268,6 +265,32 @@ static cm_status check_games(const cm_run *run) {
     return CM_OK;
 }
 
+static cm_status open_metrics(cm_run *run) {
+    const int64_t last = run->state.iteration - (run->state.is_pending ? 1 : 0); /* that has its row */
+    if (!cm_run_leads(run)) return CM_OK;
+    return cm_metrics_open(&run->metrics, &run->directory.dir, metrics_name, run->state.metrics_bytes, last);
+}
+
+/* The run's files become those of one that goes on from what was loaded. */
+static cm_status go_on_with_files(cm_run *run, const cm_run_request *request) {
+    if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(cm_run_go_on(run));
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_checkpoint_clean(run->store));
+    cm_episode_files_clean(&run->directory.dir);
+    return begin_directory(run, request);
+}
+
+/* All that could refuse the run has let it pass: from now on its files are written. */
+static cm_status open_files(cm_run *run, const cm_run_request *request) {
+    char dump[48] = "not-finite.safetensors";
+    if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
+    CM_TRY(cm_path_join(run->dump, sizeof run->dump, run->directory.path, dump));
+    if (cm_run_leads(run)) CM_TRY(cm_log_open(&run->directory.dir, log_name));
+    if (request->resume) CM_TRY(go_on_with_files(run, request));
+    CM_TRY(open_metrics(run));
+    return cm_run_open_records(run, request->resume);
+}
+
 static cm_status open_run(cm_run *run, const cm_run_request *request) {
     const bool several = request->comm && request->comm->size > 1;
     if (request->resume && (!several || request->comm->rank == 0))
@@ -282,13 +305,12 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     cm_run_say_setup(run);
     if (request->resume) CM_TRY(look_at_checkpoint(run, request));
     CM_TRY(cm_run_advise_of_pictures(run, open_engine(run, request)));
-    CM_TRY(open_files(run));
-    if (request->resume) CM_TRY(load_checkpoint(run, request));
+    if (cm_run_leads(run)) CM_TRY(cm_log_keep());
+    if (request->resume) CM_TRY(load_checkpoint(run));
     CM_TRY(cm_run_count(run));
     if (request->resume) CM_TRY(cm_run_check_counts(run));
     CM_TRY(check_games(run));
-    CM_TRY(open_metrics(run));
-    CM_TRY(cm_run_open_records(run, request->resume));
+    CM_TRY(open_files(run, request));
     if (!run->state.is_within) CM_TRY(cm_run_hand_over_weights(run)); /* else it has those of before */
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);

@@ -281,6 +281,11 @@ cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
     int64_t loaded = 0;
     CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
     run->best_kept = run->state.best_return;
-    if (cm_run_leads(run)) CM_TRY(cm_checkpoint_point_latest(run->store, loaded));
-    return cm_run_point_best(run, loaded);
+    run->from = loaded;
+    return CM_OK;
+}
+
+cm_status cm_run_go_on(cm_run *run) {
+    if (cm_run_leads(run)) CM_TRY(cm_checkpoint_point_latest(run->store, run->from));
+    return cm_run_point_best(run, run->from);
 }

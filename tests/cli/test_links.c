@@ -230,7 +230,7 @@ START_TEST(names_of_others_are_left_alone_and_hinder_nothing) {
 END_TEST
 
 START_TEST(a_log_that_is_another_file_too_is_not_written_to) {
-    char from[256], to[256];
+    char from[256], to[256], before[1 << 14], after[1 << 14];
     static const char *const names[] = {"f/log.txt", "f/metrics.jsonl"};
     for (int i = 0; i < 2; i++) {
         begin();
@@ -238,9 +238,12 @@ START_TEST(a_log_that_is_another_file_too_is_not_written_to) {
         path_of(names[i], to);
         ck_assert_int_eq(unlink(to), 0);
         ck_assert_int_eq(link(from, to), 0);
+        cm_program_file(cm_test_folder, "f/config.json", before, sizeof before);
         run("train --quiet --resume f --updates 400");
         ck_assert_int_eq(result.status, 1);
         ck_assert_msg(strstr(result.err, ": has another name elsewhere (a hard link)") != NULL, "%s", result.err);
+        cm_program_file(cm_test_folder, "f/config.json", after, sizeof after);
+        ck_assert(strcmp(before, after) == 0);
         expect_home();
     }
 }

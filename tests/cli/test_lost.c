@@ -62,6 +62,9 @@ START_TEST(a_damaged_segment_is_dropped_and_said) {
     ck_assert_msg(losses && sscanf(losses, "the replay goes on without %d of its %d steps", &lost, &steps) == 2, "%s",
                   result.err);
     ck_assert_msg(lost > 0 && lost < steps && steps <= 1024, "%s", result.err);
+    char log[1 << 14];
+    cm_program_file(cm_test_folder, "f/log.txt", log, sizeof log);
+    ck_assert_msg(strstr(log, "WARNING the replay goes on without ") != NULL, "%s", log);
     expect_ok("train --quiet --resume f --env-steps 2048"); /* what it has saved since is whole */
     ck_assert_str_eq(result.err, "");
     expect_ok("eval --run f --episodes 1 --json");

@@ -27,6 +27,34 @@ START_TEST(states_of_environments_are_checked) {
 }
 END_TEST
 
+static void shell(const char *line) {
+    char command[256];
+    snprintf(command, sizeof command, "cd %s && %s", cm_test_folder, line);
+    ck_assert_msg(system(command) == 0, "%s", line);
+}
+
+/* Its log and `latest` would be made, and its configuration be another one. */
+START_TEST(a_run_that_is_refused_is_left_as_it_is) {
+    static const struct {
+        const char *from, *to, *says;
+    } wrong[] = {
+        {"\"credit\": ", "\"credit\": 1e9, \"was\": ", "state.json: credit: must be in [0, 1], got 1"},
+        {"\"env_steps\": 400", "\"env_steps\": 800", "state.json: its 800 env_steps and 44 episodes are not the 400 "},
+    };
+    char path[640], *text;
+    size_t size;
+    shell("rm -rf r was");
+    expect_ok(CATCH "r");
+    file_of("r", "state.json", path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 14, &text, &size), CM_OK);
+    change_state("r", text, wrong[_i].from, wrong[_i].to);
+    free(text);
+    shell("rm r/log.txt r/latest && cp -a r was");
+    expect_refused("train --resume r --env-steps 500", wrong[_i].says);
+    shell("diff -r --no-dereference was r");
+}
+END_TEST
+
 /* A number of many digits, in a shape that is said, had written after the text that says it. */
 START_TEST(counters_are_checked) {
     static const struct {
@@ -60,6 +88,7 @@ int main(void) {
     tcase_add_unchecked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(c, states_of_environments_are_checked);
     tcase_add_test(c, counters_are_checked);
+    tcase_add_loop_test(c, a_run_that_is_refused_is_left_as_it_is, 0, 2);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }

@@ -146,6 +146,29 @@ START_TEST(hook_sees_each_line_and_may_swallow_it) {
 }
 END_TEST
 
+START_TEST(lines_that_are_kept_head_the_file_that_is_opened) {
+    enum { LINES = 200 };
+    cm_log_set_level(CM_SILENT);
+    ck_assert_int_eq(cm_log_keep(), CM_OK);
+    cm_log(CM_INFO, "dropped");
+    cm_log_close();
+    ck_assert_int_eq(cm_log_keep(), CM_OK);
+    for (int i = 0; i < LINES; i++) cm_log(CM_INFO, "kept %d", i);
+    ck_assert(!cm_file_exists(in("log.txt")));
+    ck_assert_int_eq(cm_log_open(NULL, in("log.txt")), CM_OK);
+    for (int i = LINES; i < 2 * LINES; i++) cm_log(CM_INFO, "kept %d", i);
+    cm_log_set_level(CM_INFO);
+    char *text = content("log.txt"), *line = text;
+    for (int i = 0; i < 2 * LINES; i++, line = strchr(line, '\n') + 1) {
+        int number;
+        ck_assert_msg(sscanf(line + 20, "INFO kept %d\n", &number) == 1, "%.60s", line);
+        ck_assert_int_eq(number, i);
+    }
+    ck_assert_str_eq(line, "");
+    free(text);
+}
+END_TEST
+
 static void *write_lines(void *number) {
     for (int i = 0; i < 1000; i++) cm_log(CM_INFO, "thread %d line %d of a thousand", *(int *)number, i);
     return NULL;
@@ -235,6 +258,7 @@ int main(void) {
     tcase_add_test(c, file_that_cannot_be_opened_is_an_error_and_logging_goes_on);
     tcase_add_test(c, line_stays_one_line_whatever_is_in_it);
     tcase_add_test(c, hook_sees_each_line_and_may_swallow_it);
+    tcase_add_test(c, lines_that_are_kept_head_the_file_that_is_opened);
     tcase_add_test(c, lines_of_four_threads_do_not_mix);
     tcase_add_test(c, log_that_cannot_be_written_says_so_once);
     tcase_add_test(c, messages_of_errors_gain_their_place_and_stay_one_line);
