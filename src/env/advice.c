@@ -147,14 +147,24 @@ static cm_status advise_id(const char *name, const struct kit *kit, const char *
                    kit == &atari ? "a game of Atari's" : "one of Gymnasium's", id, kit->package);
 }
 
+cm_status cm_env_fail_absent(const char *path) {
+    return cm_fail(CM_ERR_INPUT, "%s: there is no such file; if it has moved, say where it is with --set env_name=PATH",
+                   path);
+}
+
+/* CM_OK if it is a file. */
+static cm_status check_file(const char *name) {
+    if (cm_file_is_regular(name)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, cm_file_is_named(name) ? "%s: not a regular file" : "%s: there is no such file", name);
+}
+
 /* Files that are none of an environment yet. */
 static cm_status advise_file(const char *name) {
     static const char *const sources[][2] = {{".c", "cc"}, {".cc", "c++"}, {".cpp", "c++"}, {".cxx", "c++"}};
     const char *folder = strchr(name, '/') ? "" : "./";
-    const bool is_there = cm_file_is_regular(name);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!ends(name, sources[i][0])) continue;
-        if (!is_there) return cm_fail(CM_ERR_INPUT, "%s: there is no such file", name);
+        CM_TRY(check_file(name));
         const int length = (int)(strlen(name) - strlen(sources[i][0]));
         return cm_fail(CM_ERR_INPUT,
                        "%s: is a source; build a library: %s -O2 -shared -fPIC %s $(pkg-config --cflags cumind) -o "
@@ -162,8 +172,8 @@ static cm_status advise_file(const char *name) {
                        name, sources[i][1], name, length, name, folder, length, name);
     }
     if (!ends(name, ".json")) return CM_OK;
-    return is_there ? cm_fail(CM_ERR_INPUT, "%s: is a configuration: --config %s", name, name)
-                    : cm_fail(CM_ERR_INPUT, "%s: there is no such file", name);
+    CM_TRY(check_file(name));
+    return cm_fail(CM_ERR_INPUT, "%s: is a configuration: --config %s", name, name);
 }
 
 /* "grid" or "./grid" where there is a grid.py, "grid" where there is a grid.so; cm_env_open_library says "./grid.so".

@@ -16,6 +16,9 @@ cm_status cm_env_advise(const char *name) CM_MUST_USE;
 /* The same for what is only near such an id ("lunar-lander", "minigrid"). */
 cm_status cm_env_advise_near(const char *name) CM_MUST_USE;
 
+/* CM_ERR_INPUT: there is no file of this path. */
+cm_status cm_env_fail_absent(const char *path) CM_MUST_USE;
+
 /* CM_ERR_INPUT: the present message, of a "gymnasium:ID" that Python does not find, and after it which package to
  * install and how the id is written then, where that is known. */
 cm_status cm_env_advise_package(const char *name) CM_MUST_USE;

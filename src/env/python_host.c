@@ -93,9 +93,7 @@ void cm_python_host_destroy(cm_python_host *host) {
 
 static cm_status open_another(cm_python_host *host, const char *name, double timeout) {
     cm_python_env *e;
-    if (!cm_python_is_registered(name) && !cm_file_is_regular(name))
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: there is no such file; if it has moved, say where it is with --set env_name=PATH", name);
+    if (!cm_python_is_registered(name) && !cm_file_is_regular(name)) return cm_env_fail_absent(name);
     if (strlen(name) >= sizeof e->path)
         return cm_fail(CM_ERR_INPUT, "%.64s...: a path of more than %zu characters", name, sizeof e->path - 1);
     if (host->count == MOST_OPEN)

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/retry.h"
 #include "core/sha256.h"
+#include "env/advice.h"
 #include "env/python.h"
 
 enum { ENTRY_BYTES = PATH_MAX + CM_SHA256_HEX + 2, MOST_LIST = 1 << 24 };
@@ -124,9 +125,7 @@ cm_status cm_env_trust_check(const char *name) {
     if (strcmp(identity, named) == 0 || (is_installed(name) && trusted == CM_ENV_TRUST_KNOWN)) return CM_OK;
     if (trusted == CM_ENV_TRUST_NAMED)
         return cm_fail(CM_ERR_INPUT, "%s: is code, which is not opened to read files", name);
-    if (cm_env_is_file(name) && !cm_file_is_named(name))
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: there is no such file; if it has moved, say where it is with --set env_name=PATH", name);
+    if (cm_env_is_file(name) && !cm_file_is_named(name)) return cm_env_fail_absent(name);
     CM_TRY(look_up(identity, &is_there, &was_there));
     if (is_there) return CM_OK;
     return cm_fail(

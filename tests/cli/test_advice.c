@@ -51,9 +51,11 @@ static const struct {
     {"train --env own.json", "own.json: is a configuration: --config own.json\n"},
     {"train ./other.c", "./other.c: there is no such file\n"},
     {"train --env other.json", "other.json: there is no such file\n"},
+    {"train ./folder.c", "/folder.c: not a regular file\n"},
+    {"train ./other.so", "./other.so: there is no such file; if it has moved, "},
     {"train walk", "walk: there is no such environment; the file here is ./walk.py\n"},
     {"train ./walk", "./walk: there is no such environment; the file here is ./walk.py\n"},
-    {"train ./Taxi", "./Taxi cannot be opened"}, /* a path is no id */
+    {"train ./Taxi", "./Taxi: there is no such file; if it has moved, "}, /* a path is no id */
     /* words in the wrong place */
     {"catch", "catch: a command comes first; did you mean cumind train catch?\n"},
     {"play catch",
@@ -102,7 +104,10 @@ static const struct {
 };
 
 static void begin(void) {
+    char folder[128];
     cm_test_folder_make();
+    snprintf(folder, sizeof folder, "%s/folder.c", cm_test_folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
     static const char *const files[] = {"walk.py", "grid.c", "grid.cpp", "own.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[128];

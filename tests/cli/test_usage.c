@@ -191,9 +191,8 @@ static const struct usage_case {
     {"train --resume nowhere", "nowhere: there is no such run"},
     {"train --set env_name=CartPole-v7", "CartPole-v1"},
     {"train --set env_name=nowhere.so",
-     "Environment.env_name: ./nowhere.so cannot be opened: cannot open shared object file: "
-     "No such file or directory; docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, "
-     "say where it is with --set env_name=PATH"},
+     "Environment.env_name: nowhere.so: there is no such file; if it has moved, say where it is with "
+     "--set env_name=PATH"},
     {"train --set action_space_size=3", "CartPole-v1 has 2 actions, not 3"},
     {"train --set observation_shape=5", "[4]"},
     {"train --backend cuba", "backend"},
