@@ -60,15 +60,21 @@ static cm_status read_line(void *context, const cm_json *value) {
         return cm_fail(CM_ERR_INPUT, "trial %lld at rung %lld does not belong here: the ledger was changed",
                        (long long)trial, (long long)rung);
     cm_sweep_line line = {.rung = (int)rung, .trial = (int)trial, .env_steps = env_steps, .seconds = seconds};
-    line.score = cm_json_number(cm_json_get(value, "score"), (double)NAN);
+    CM_TRY(cm_sweep_score_read(value, &line.score));
     if (error) snprintf(line.error, sizeof line.error, "%s", error);
     add(ledger, &line);
     return CM_OK;
 }
 
-static cm_status read_into(const char *path, cm_sweep_ledger *ledger) {
+/* A line is made of results, which stay. */
+static cm_status read_into(const char *folder, cm_sweep_ledger *ledger) {
+    char path[PATH_MAX];
+    CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
     if (!cm_file_exists(path)) return CM_OK;
-    return cm_json_read_growing(path, CM_JSON_SMALL, read_line, ledger);
+    const cm_status status = cm_json_read_growing(path, CM_JSON_SMALL, read_line, ledger);
+    if (status != CM_ERR_INPUT) return status;
+    return cm_fail(status, "%s; remove the file, and cumind sweep --resume %s writes it again", cm_error_message(),
+                   folder);
 }
 
 static cm_status begin(const cm_sweep_plan *plan, cm_sweep_ledger *out) {
@@ -79,10 +85,8 @@ static cm_status begin(const cm_sweep_plan *plan, cm_sweep_ledger *out) {
 }
 
 cm_status cm_sweep_ledger_read(const char *folder, const cm_sweep_plan *plan, cm_sweep_ledger *out) {
-    char path[PATH_MAX];
     CM_TRY(begin(plan, out));
-    CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
-    return read_into(path, out);
+    return read_into(folder, out);
 }
 
 void cm_sweep_ledger_free(cm_sweep_ledger *ledger) {
@@ -193,9 +197,7 @@ static cm_status write_best(const char *folder, const cm_sweep_plan *plan, const
 
 static cm_status extend(const char *folder, const cm_sweep_plan *plan, bool renews, cm_sweep_ledger *ledger,
                         int *fresh) {
-    char path[PATH_MAX];
-    CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
-    CM_TRY(read_into(path, ledger));
+    CM_TRY(read_into(folder, ledger));
     *fresh = ledger->count;
     CM_TRY(append_all(folder, plan, ledger));
     return renews || ledger->count > *fresh ? write_best(folder, plan, ledger) : CM_OK;

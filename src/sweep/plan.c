@@ -95,11 +95,14 @@ cm_status cm_sweep_plan_load(const char *folder, cm_sweep_plan *out) {
     CM_TRY(cm_path_join(path, sizeof path, folder, file_name));
     if (!cm_file_exists(path))
         return cm_fail(CM_ERR_INPUT, "%s: holds no sweep: there is no %s in it", folder, file_name);
-    CM_TRY(cm_json_read(path, &doc));
-    cm_status status = read_plan(cm_json_root(doc), out);
-    if (status == CM_ERR_INPUT) status = cm_fail_in(status, "%s", path);
-    cm_json_free(doc);
-    return status;
+    cm_status status = cm_json_read(path, &doc);
+    if (status == CM_OK) {
+        status = read_plan(cm_json_root(doc), out);
+        if (status != CM_OK) status = cm_fail_in(status, "%s", path);
+        cm_json_free(doc);
+    }
+    if (status != CM_ERR_INPUT) return status;
+    return cm_fail(status, "%s; mend the file, or bring back a copy of it", cm_error_message());
 }
 
 cm_status cm_sweep_run_path(const char *folder, int trial, int64_t seed, const char *suffix, char out[PATH_MAX]) {

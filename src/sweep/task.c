@@ -94,9 +94,17 @@ static cm_status write_result(const cm_sweep_task *task, const cm_sweep_result *
     return status;
 }
 
+cm_status cm_sweep_score_read(const cm_json *object, double *out) {
+    static const char key[] = "score";
+    const cm_json *score = cm_json_get(object, key);
+    *out = (double)NAN;
+    return score && cm_json_type(score) == CM_JSON_NULL ? CM_OK : cm_json_need_number(object, key, out);
+}
+
 static cm_status parse_result(const cm_json *root, cm_sweep_result *out) {
     const char *error = cm_json_string(cm_json_get(root, "error"));
-    *out = (cm_sweep_result){.score = cm_json_number(cm_json_get(root, "score"), (double)NAN)};
+    *out = (cm_sweep_result){.env_steps = 0};
+    CM_TRY(cm_sweep_score_read(root, &out->score));
     CM_TRY(cm_json_need_int(root, "env_steps", 0, CM_JSON_MOST, &out->env_steps));
     CM_TRY(cm_json_need_number(root, "seconds", &out->seconds));
     if (error) snprintf(out->error, sizeof out->error, "%s", error);
@@ -110,11 +118,15 @@ cm_status cm_sweep_result_read(const char *folder, int rung, int trial, int64_t 
     CM_TRY(result_path(folder, rung, trial, seed, path));
     *found = cm_file_exists(path);
     if (!*found) return CM_OK;
-    CM_TRY(cm_json_read(path, &doc));
-    cm_status status = parse_result(cm_json_root(doc), out);
-    if (status != CM_OK) status = cm_fail_in(status, "%s: damaged; remove it, and --resume makes it again", path);
-    cm_json_free(doc);
-    return status;
+    cm_status status = cm_json_read(path, &doc);
+    if (status == CM_OK) {
+        status = parse_result(cm_json_root(doc), out);
+        if (status != CM_OK) status = cm_fail_in(status, "%s", path);
+        cm_json_free(doc);
+    }
+    if (status != CM_ERR_INPUT) return status;
+    return cm_fail(status, "%s; the file is damaged: remove it, and cumind sweep --resume %s makes it again",
+                   cm_error_message(), folder);
 }
 
 /* ---- the run ---- */

@@ -41,9 +41,12 @@ typedef struct cm_sweep_task {
  * saved; all else that can go wrong with a run, such as a full disk, and then there is no result. */
 cm_status cm_sweep_task_run(const cm_sweep_task *task) CM_MUST_USE;
 
-/* *found: the result is there. Errors: CM_ERR_IO, CM_ERR_INPUT for a damaged file. */
+/* *found: the result is there. Errors: CM_ERR_IO, CM_ERR_INPUT for a damaged file, with what to do about it. */
 cm_status cm_sweep_result_read(const char *folder, int rung, int trial, int64_t seed, bool *found,
                                cm_sweep_result *out) CM_MUST_USE;
+
+/* Member "score" of a result or a line of the ledger, null: NAN. Errors: CM_ERR_INPUT for what is neither. */
+cm_status cm_sweep_score_read(const cm_json *object, double *out) CM_MUST_USE;
 
 /* The configuration of a trial: base.json with its values; `sweeps` also with what all runs of a sweep have: their
  * evaluations where rungs end, and no end at the goal. Finished. The caller destroys *config. Errors: CM_ERR_INPUT. */

@@ -91,6 +91,26 @@ START_TEST(a_finished_sweep_is_shown_and_gone_on_with_at_once) {
 }
 END_TEST
 
+/* As a machine that died may leave it: made again it is the same, as the run is there. */
+START_TEST(a_torn_result_is_made_again_as_its_message_says) {
+    static char before[1 << 14], after[1 << 14];
+    char result_path[128], ledger_path[128];
+    expect_ok("sweep learning_rate=1e-3,1e-2 --run t --rungs 1 --seed 1" TINY);
+    read_ledger("t", before, sizeof before);
+    snprintf(result_path, sizeof result_path, "%s/t/trials/001/seed-1.rung-0.json", cm_test_folder);
+    snprintf(ledger_path, sizeof ledger_path, "%s/t/ledger.jsonl", cm_test_folder);
+    ck_assert_int_eq(unlink(ledger_path), 0);
+    ck_assert_int_eq(truncate(result_path, 20), 0);
+    expect_exit("sweep --resume t --quiet", 2,
+                "; the file is damaged: remove it, and cumind sweep --resume t makes it again");
+    cm_program_expect_line(result.err, "t/trials/001/seed-1.rung-0.json:");
+    ck_assert_int_eq(unlink(result_path), 0);
+    expect_ok("sweep --resume t --quiet");
+    read_ledger("t", after, sizeof after);
+    ck_assert_str_eq(after, before);
+}
+END_TEST
+
 static void write_text(const char *name, const char *text) {
     char path[160];
     snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
@@ -171,6 +191,7 @@ int main(void) {
     tcase_set_timeout(cases, 240);
     tcase_add_checked_fixture(cases, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(cases, a_sweep_that_is_killed_goes_on_to_the_ledger_of_the_unbroken_one);
+    tcase_add_test(cases, a_torn_result_is_made_again_as_its_message_says);
     tcase_add_test(cases, a_finished_sweep_is_shown_and_gone_on_with_at_once);
     tcase_add_test(cases, an_environment_that_is_code_is_opened_only_if_it_is_named);
     tcase_add_test(cases, what_cannot_be_is_one_line);

@@ -207,7 +207,58 @@ START_TEST(a_line_that_does_not_belong_there_is_refused) {
     append_text("{\"rung\": 0, \"trial\": 1, \"env_steps\": 1, \"score\": 1.0, \"seconds\": 1.0}\n");
     ck_assert(cm_sweep_ledger_read(cm_test_folder, &plan, &ledger) == CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "ledger.jsonl:1: trial 1 at rung 0 does not belong here"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "; remove the file, and cumind sweep --resume /"));
     cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+/* What is wrong, where, and what to do, in one line. */
+START_TEST(a_damaged_file_is_named_with_what_to_do) {
+    static const struct {
+        const char *name, *text, *says, *advice;
+    } cases[] = {
+        {"trials/000/seed-5.rung-0.json", "", "seed-5.rung-0.json:1: ", "; the file is damaged: remove it, and "},
+        {"trials/000/seed-5.rung-0.json", "{\"score\": 1.5, \"env_",
+         "seed-5.rung-0.json:1: ", "; the file is damaged: remove it, and cumind sweep --resume /"},
+        {"trials/000/seed-5.rung-0.json", "{\"score\": \"1\", \"env_steps\": 1, \"seconds\": 1}",
+         "seed-5.rung-0.json: score: must be a number, got a string", "; the file is damaged: remove it, and "},
+        {"trials/000/seed-5.rung-0.json", "{\"env_steps\": 1, \"seconds\": 1}", "seed-5.rung-0.json: score: missing",
+         "; the file is damaged: remove it, and "},
+        {"trials/000/seed-5.rung-0.json", "{\"score\": 1}", "seed-5.rung-0.json: env_steps: missing",
+         "; the file is damaged: remove it, and "},
+        {"ledger.jsonl", "{\"rung\": 0, \"tri\n", "ledger.jsonl:1: ", "; remove the file, and cumind sweep --resume /"},
+        {"ledger.jsonl", "{\"rung\": 0, \"trial\": 0, \"env_steps\": 1, \"score\": true, \"seconds\": 1.0}\n",
+         "ledger.jsonl:1: score: must be a number, got ", "; remove the file, and cumind sweep --resume /"},
+    };
+    char path[PATH_MAX];
+    cm_sweep_ledger ledger;
+    int fresh;
+    begin();
+    reach(0, 0, 1.0);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, cases[_i].name);
+    ck_assert(cm_file_write(path, cases[_i].text, strlen(cases[_i].text)) == CM_OK);
+    ck_assert(cm_sweep_ledger_extend(cm_test_folder, &plan, false, &ledger, &fresh) == CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), cases[_i].says) != NULL, "%s", cm_error_message());
+    ck_assert_msg(strstr(cm_error_message(), cases[_i].advice) != NULL, "%s", cm_error_message());
+    cm_sweep_ledger_free(&ledger);
+    ck_assert_int_eq(remove(path), 0);
+    write_result(0, 0, SEED, 0.0);
+    ledger = extend(1);
+    cm_sweep_ledger_free(&ledger);
+}
+END_TEST
+
+START_TEST(a_damaged_plan_is_named_with_what_to_do) {
+    static const char *const texts[] = {"", "{\"format\": 2", "[]", "{\"format\": 3}"};
+    char path[PATH_MAX];
+    cm_sweep_plan back;
+    begin();
+    snprintf(path, sizeof path, "%s/sweep.json", cm_test_folder);
+    ck_assert(cm_file_write(path, texts[_i], strlen(texts[_i])) == CM_OK);
+    ck_assert(cm_sweep_plan_load(cm_test_folder, &back) == CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), "/sweep.json:") != NULL, "%s", cm_error_message());
+    ck_assert_msg(strstr(cm_error_message(), "; mend the file, or bring back a copy of it") != NULL, "%s",
+                  cm_error_message());
 }
 END_TEST
 
@@ -294,6 +345,8 @@ int main(void) {
     tcase_add_test(cases, a_sweep_of_format_1_is_synchronous);
     tcase_add_test(cases, a_torn_line_is_cut_and_written_again);
     tcase_add_test(cases, a_line_that_does_not_belong_there_is_refused);
+    tcase_add_loop_test(cases, a_damaged_file_is_named_with_what_to_do, 0, 7);
+    tcase_add_loop_test(cases, a_damaged_plan_is_named_with_what_to_do, 0, 4);
     tcase_add_test(cases, what_has_failed_counts_as_worst);
     tcase_add_test(cases, the_best_is_one_of_the_last_rung_and_its_file_is_a_configuration);
     tcase_add_test(cases, the_best_configuration_is_written_again_when_a_worker_begins);
