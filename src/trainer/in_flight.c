@@ -97,6 +97,12 @@ static void *host_of(const cm_trainer *t, const cm_in_flight *flight, int chunk)
 
 /* ---- to the device ---- */
 
+cm_status cm_in_flight_check(const cm_trainer *t, const cm_train_batch *batch) {
+    const int each = t->unroll[0].frames_each;
+    if (t->config.frames.count == 0 || batch->frames.each >= each) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "frames: a row of the batch has %d, an update reads %d", batch->frames.each, each);
+}
+
 void cm_in_flight_stage_chunk(const cm_trainer *t, const cm_in_flight *flight, const cm_train_batch *batch, int chunk) {
     const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
     const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
@@ -136,6 +142,7 @@ static cm_status stage(cm_trainer *t, cm_in_flight *flight, const cm_train_batch
 }
 
 cm_status cm_trainer_stage(cm_trainer *trainer, int place, const cm_train_batch *batch) {
+    CM_TRY(cm_in_flight_check(trainer, batch));
     if (is_on_host(trainer)) return CM_OK; /* each worker stages its own chunks */
     CM_TRACE_BEGIN("stage");
     cm_status status = stage(trainer, cm_in_flight_at(trainer, place), batch);

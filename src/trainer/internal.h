@@ -155,6 +155,8 @@ cm_in_flight *cm_in_flight_at(const cm_trainer *trainer, int place);
 float *cm_in_flight_factor(const cm_trainer *trainer, const cm_in_flight *flight);
 cm_chunk_rows cm_trainer_chunk(const cm_trainer *trainer, int chunk);
 int cm_trainer_kind(const cm_trainer *trainer, const cm_chunk_rows *rows); /* of its pass and unroll: 0 or 1 */
+/* CM_ERR_INPUT if rows have fewer frames than are read. */
+cm_status cm_in_flight_check(const cm_trainer *trainer, const cm_train_batch *batch) CM_MUST_USE;
 /* Its rows into the host's side of the inputs. */
 void cm_in_flight_stage_chunk(const cm_trainer *trainer, const cm_in_flight *flight, const cm_train_batch *batch,
                               int chunk);

@@ -146,7 +146,8 @@ typedef struct cm_train_report {
  * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
  * changed on any rank (gradients and statistics that were being accumulated are lost). With loss scaling a norm that is
  * not finite is an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. CM_ERR_INTERRUPTED if it
- * was broken off: nothing was changed, but that what was being accumulated is lost. */
+ * was broken off: nothing was changed, but that what was being accumulated is lost. CM_ERR_INPUT if rows of the batch
+ * have fewer frames than are read: nothing was done. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* The same in three parts, a pipelined update: while a device learns from one batch the next ones are brought to it and

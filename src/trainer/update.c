@@ -194,6 +194,7 @@ cm_status cm_trainer_launch(cm_trainer *trainer, int place, const cm_train_batch
     const int most = trainer->in_flight_count < CM_TRAINER_LAUNCHED ? trainer->in_flight_count : CM_TRAINER_LAUNCHED;
     if (trainer->launched_count == most)
         return cm_fail(CM_ERR_STATE, "%d batches are being learnt from, finish one first", most);
+    CM_TRY(cm_in_flight_check(trainer, batch));
     own->batch = *batch;
     CM_TRACE_BEGIN("update");
     cm_status status = launch(trainer, own);

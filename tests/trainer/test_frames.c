@@ -1,6 +1,7 @@
 /* Updates of pictures that come as their frames equal those of the same pictures made by plain loops, to the bit. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +52,14 @@ static void fill(float unit) {
     }
 }
 
+static int each = EACH; /* frames that a row is said to have */
+
 /* Parameters after two updates, or after the first, where it is to end in an error, the caller's; *count of them. */
 static float *learn_until(const cm_network_config *c, const cm_trainer_options *o, cm_trainer_frames frames,
                           cm_status end, size_t *count) {
     const bool is_whole = frames.count == 0; /* the other ones are then not there */
     const cm_train_batch batch = {
-        .frames = {EACH, frames.unit > 0.0f ? (const void *)bytes : floats, index_of, shift, factor},
+        .frames = {each, frames.unit > 0.0f ? (const void *)bytes : floats, index_of, shift, factor},
         .observation = is_whole ? observation : NULL,
         .actions = actions,
         .target_value = numbers,
@@ -138,6 +141,24 @@ START_TEST(losses_that_are_not_finite_are_told_of_frames_as_of_whole_pictures) {
 }
 END_TEST
 
+/* Of a network with a consistency loss, and of one without, which sees o_t alone. */
+START_TEST(rows_with_too_few_frames_are_refused) {
+    cm_network_config c;
+    cm_trainer_options o;
+    size_t count;
+    char says[64];
+    const int least = _i ? COUNT + K : COUNT;
+    cm_test_update_planes(_i ? 5 : 0, &c, &o);
+    fill(0.0f);
+    each = least;
+    free(learn(&c, &o, (cm_trainer_frames){COUNT, 0.0f}, &count));
+    each = least - 1;
+    free(learn_until(&c, &o, (cm_trainer_frames){COUNT, 0.0f}, CM_ERR_INPUT, &count));
+    snprintf(says, sizeof says, "frames: a row of the batch has %d, an update reads %d", least - 1, least);
+    ck_assert_str_eq(cm_error_message(), says);
+}
+END_TEST
+
 START_TEST(frames_that_make_no_picture_of_the_network_are_refused) {
     cm_network_config c;
     cm_trainer_options o;
@@ -169,6 +190,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, updates_of_frames_are_those_of_whole_pictures, 0, 6);
     tcase_add_loop_test(tests, losses_that_are_not_finite_are_told_of_frames_as_of_whole_pictures, 0, 3);
+    tcase_add_loop_test(tests, rows_with_too_few_frames_are_refused, 0, 2);
     tcase_add_test(tests, frames_that_make_no_picture_of_the_network_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
