@@ -133,8 +133,9 @@ static float reach_of_frames(const cm_trainer *t) {
     const size_t size = (size_t)cm_network_observation_size(t->config.network) / count;
     float most = 0.0f;
     for (size_t i = 0; i < (size_t)t->config.batch * count; i++) {
-        const size_t row = i / count, place = (size_t)f->index[row * steps * count + i % count];
-        most = fmaxf(most, reach_of_frame(t, row * (size_t)f->each + place, size));
+        const size_t row = i / count;
+        const int32_t place = f->index[row * steps * count + i % count];
+        if (place >= 0) most = fmaxf(most, reach_of_frame(t, row * (size_t)f->each + (size_t)place, size));
     }
     return most;
 }

@@ -133,6 +133,7 @@ START_TEST(losses_that_are_not_finite_are_told_of_frames_as_of_whole_pictures) {
     fill(unit);
     for (int i = 0; i < B * EACH * CELLS; i++)
         floats[i] = i / CELLS % EACH == EACH - 1 ? INFINITY : is_large ? 2e6f : floats[i];
+    for (int j = 0; j < COUNT; j++) index_of[2 * (K + 1) * COUNT + j] = -1; /* o_t of row 2 is zeros */
     numbers[0] = NAN;
     free(learn_until(&c, &o, (cm_trainer_frames){COUNT, unit}, CM_ERR_NOT_FINITE, &count));
     const char *said = is_large ? "; scale the environment's observations, which are as large as 2e+06"
