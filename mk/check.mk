@@ -103,7 +103,7 @@ $(ONEDNN3)/include/dnnl.h:
 	$(ONEDNN3)/bin/pip install -q onednn-devel-cpu-gomp==2023.2.0
 
 check-onednn3: ONLY ?= backend network trainer agent
-check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel
+check-onednn3: EXCEPT ?= trainer/test_unroll backend/cuda/module/test_dnn_graph agent/test_simulations backend/cuda/ops/test_cuda_ops backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs backend/cuda/fused/test_cuda_norm_grads backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel
 check-onednn3: $(ONEDNN3)/include/dnnl.h ## builds with oneDNN v3 and runs the tests of arithmetic
 	+@$(SUBMAKE) DNNL_ROOT=$(ONEDNN3) BUILD=$(BUILD)/onednn3 CFLAGS=-O1 KERNEL_FLAGS=-O3 WERROR=$(WERROR) ONLY='$(ONLY)' EXCEPT='$(EXCEPT)' test
 
@@ -315,13 +315,13 @@ mutants: $(SUPPORT_OBJ) $(BUILD)/libcumind.a ## changes a sign, bound or count o
 KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
 KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(filter %/test_cuda_$1.o,$(TEST_BIN:=.o)) $(KERNEL_SUPPORT_OBJ)
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
-NORM_CONV_TEST_OBJ = $(filter-out %/norm_convs.o,$(call KERNEL_TEST_OBJ,norm_convs)) $(BUILD)/tests/support/tree_cpu.o
+NORM_TEST_OBJ = $(filter-out %/norm_convs.o %/norm_convs_forward.o %/norm_convs_backward.o %/test_cuda_norm_convs.o,$(call KERNEL_TEST_OBJ,norm_convs)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half int8 row_kernel segments towers norm_convs),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
+mutants-kernels: $(filter $(patsubst %,\%/test_cuda_%,ops half int8 row_kernel segments towers norm_convs norm_grads),$(TEST_BIN)) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes build/mutants-kernels.md
 	@CC='$(CC)' BUILD='$(BUILD)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' HALF_OBJECTS='$(call KERNEL_TEST_OBJ,half)' INT8_OBJECTS='$(call KERNEL_TEST_OBJ,int8)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_kernel)' SEGMENT_OBJECTS='$(call KERNEL_TEST_OBJ,segments)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
-	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' NORM_CONV_OBJECTS='$(NORM_CONV_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
+	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' NORM_OBJECTS='$(NORM_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
 CPU_TEST_OBJ = $(BUILD)/tests/$1.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 mutants-cpu: $(BUILD)/tests/backend/cpu/test_cpu_int8 $(BUILD)/tests/core/test_von_mises ## the same for the products in 8 bits and the von Mises draws of CPUs; writes build/mutants-cpu.md

@@ -68,7 +68,7 @@ $(BUILD)/cuda/flags.stamp: FORCE
 # Tensor cores of 9.0 that read shared memory by themselves are in no other architecture, so code for them has a name of
 # its own. Files that have any are compiled for it in place of 9.0.
 NINES = $(patsubst 90,90a,$1)
-$(BUILD)/src/backend/cuda/fused/tower.cu.o $(BUILD)/src/backend/cuda/fused/norm_conv.cu.o: private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_TARGETS)),-gencode arch=compute_$a,code=sm_$a) \
+$(patsubst %,$(BUILD)/src/backend/cuda/fused/%.cu.o,tower norm_conv norm_grad): private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_TARGETS)),-gencode arch=compute_$a,code=sm_$a) \
     -gencode arch=compute_$(CUDA_NEWEST),code=compute_$(CUDA_NEWEST)
 
 # Where the libraries are is nothing to kernels.
@@ -117,14 +117,14 @@ KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
 PTX_NEWEST = $(lastword $(CUDA_ALL))
 PTX_ARCHS ?= 90a 75 $(PTX_NEWEST)
 # The largest are in none of the tests for 7.5.
-PTX_SRC_OF = $(notdir $(if $(filter 75,$1),$(filter-out %/tower.cu %/norm_conv.cu %/simulations.cu,$(KERNEL_SRC)),$(KERNEL_SRC)))
+PTX_SRC_OF = $(notdir $(if $(filter 75,$1),$(filter-out %/tower.cu %/norm_conv.cu %/norm_grad.cu %/simulations.cu,$(KERNEL_SRC)),$(KERNEL_SRC)))
 PTX_FILES = $(foreach a,$(PTX_ARCHS),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(call PTX_SRC_OF,$a)))
 PTX_TESTS_90A = backend/cuda/ops/test_cuda_ops mcts/test_device_search run/test_far backend/cuda/fused/test_cuda_row_kernel backend/cuda/ops/test_cuda_copies backend/cuda/ops/test_cuda_sums \
-    backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs backend/cuda/ops/test_cuda_half backend/cuda/ops/test_cuda_int8 \
+    backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs backend/cuda/fused/test_cuda_norm_grads backend/cuda/ops/test_cuda_half backend/cuda/ops/test_cuda_int8 \
     backend/test_nonfinite agent/test_device_planner \
     agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/ops/test_cuda_int8 backend/test_nonfinite
-PTX_TESTS_NEWEST = backend/cuda/ops/test_cuda_int8 agent/test_simulations backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs
+PTX_TESTS_NEWEST = backend/cuda/ops/test_cuda_int8 agent/test_simulations backend/cuda/fused/test_cuda_segments backend/cuda/fused/test_cuda_row_kernel agent/test_device_planner backend/cuda/ops/test_cuda_half backend/cuda/fused/test_cuda_towers backend/cuda/fused/test_cuda_norm_convs backend/cuda/fused/test_cuda_norm_grads
 RUN_PTX = @echo 'PTX of compute_$1'; $3 CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 

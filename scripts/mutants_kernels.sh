@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
 # arithmetic, and expects one of the tests test_cuda_ops, test_cuda_half and test_cuda_int8 of tests/backend/cuda/ops/, test_cuda_row_kernel,
-# test_cuda_segments, test_cuda_towers and test_cuda_norm_convs of tests/backend/cuda/fused/, mcts/test_device_search and
+# test_cuda_segments, test_cuda_towers, test_cuda_norm_convs and test_cuda_norm_grads of tests/backend/cuda/fused/, mcts/test_device_search and
 # agent/test_simulations to fail. Run by `make mutants-kernels`, which gives FLAGS, LIBS, and the objects of each test but the kernels, and but
-# tower_build.c and norm_convs.c, which are changed, too; takes some minutes.
+# tower_build.c and norm_convs*.c, which are changed, too; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -78,7 +78,6 @@ backend/cuda/ops/batch_norm.h|sum += rows * mean|sum += mean
 backend/cuda/ops/batch_norm.h|rows * mean * mean;|mean * mean;
 backend/cuda/ops/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
 backend/cuda/ops/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
-backend/cuda/ops/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
 backend/cuda/ops/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
 backend/cuda/ops/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 backend/cuda/ops/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
@@ -93,7 +92,7 @@ backend/cuda/ops/batch_norm_half.h|(int64_t)part * lane->rows + i|(int64_t)i
 backend/cuda/ops/batch_norm_half.h|lane.rows = CM_BLOCK / lane.groups|lane.rows = CM_BLOCK / lane.groups / 2
 backend/cuda/ops/batch_norm_half.h|if (adds) y[i] +=|if (adds) y[i] -=
 backend/cuda/ops/batch_norm_half.h|y[i] <= 0.0f) y[i]|y[i] >= 0.0f) y[i]
-backend/cuda/ops/batch_norm_half.h|!(y > 0.0f) ? 0.0f : dy|!(y > 0.0f) ? dy : 0.0f
+backend/cuda/ops/rows.h|!(y > 0.0f) ? 0.0f : dy|!(y > 0.0f) ? dy : 0.0f
 backend/cuda/ops/batch_norm_half.h|add ? x[i] +|add ? x[i] -
 backend/cuda/ops/batch_norm_half.h|cm_norm_sum(&lane, k, lanes, 1, c) * cm_batch_norm_inverse(k, c)|cm_norm_sum(&lane, k, lanes, 1, c)
 backend/cuda/ops/batch_norm_half.h|i < CM_FOUR ? eight->low|i < CM_FOUR ? eight->high
@@ -516,9 +515,9 @@ device/cuda/slabs.h|t * set->apart + row|row
 device/cuda/slabs.h|cm_slab_pair(from + set->b.pitch)|cm_slab_pair(from)
 device/cuda/slabs.h|if (set->tiles >> t & 1u) cm_lanes_product|if (set->tiles & 1u) cm_lanes_product
 device/cuda/slabs.h|k * CM_SLAB_DEPTH / CM_SLAB_PIECE, sum|k, sum
-backend/cuda/fused/norm_conv.h|>> i % 2 * 16|>> i % 2 * 8
-backend/cuda/fused/norm_conv.h|(const float *)a->residual + at|(const float *)a->residual
-backend/cuda/fused/norm_conv.h|(const uint16_t *)a->residual + at|(const uint16_t *)a->residual
+backend/cuda/fused/norm_block.h|>> i % 2 * 16|>> i % 2 * 8
+backend/cuda/fused/norm_block.h|(const float *)from + at|(const float *)from
+backend/cuda/fused/norm_block.h|(const uint16_t *)from + at|(const uint16_t *)from
 backend/cuda/fused/norm_conv.h|a->linear + channel, factor|a->linear, factor
 backend/cuda/fused/norm_conv.h|a->linear + channels + channel, offset|a->linear + channel, offset
 backend/cuda/fused/norm_conv.h|factor[i] + offset[i] + residual[i]|factor[i] + offset[i] - residual[i]
@@ -530,12 +529,12 @@ backend/cuda/fused/norm_conv.h|piece * CM_SLAB_PIECE, channels, residual|piece, 
 backend/cuda/fused/norm_conv.h|residual[k], bfloat);\n            *cm|residual[0], bfloat);\n            *cm
 backend/cuda/fused/norm_conv.h|a->normed + (first + at) * CM_SLAB_PIECE|a->normed + at * CM_SLAB_PIECE
 backend/cuda/fused/norm_conv.h|if (at >= count) continue;|
-backend/cuda/fused/norm_conv.h|4 * j + i % 2 * 2|4 * j
-backend/cuda/fused/norm_conv.h|if (cm_tower_has(t, i)) to|to
-backend/cuda/fused/norm_conv.h|t->boards * t->args->height|t->args->share * t->args->height
-backend/cuda/fused/norm_conv.h|memory[lane->cell * channels + lane->piece * CM_SLAB_PIECE + i]|memory[lane->cell * channels + lane->piece + i]
-backend/cuda/fused/norm_conv.h|r < lane->step; r++|r + 1 < lane->step; r++
-backend/cuda/fused/norm_conv.h|    cm_lanes_sync(lanes);\n    if (lanes->index < channels)\n|    if (lanes->index < channels)\n
+backend/cuda/fused/norm_block.h|4 * j + i % 2 * 2|4 * j
+backend/cuda/fused/norm_block.h|if (!cm_tower_has(t, i)) continue;|
+backend/cuda/fused/norm_block.h|t->boards * t->args->height|t->args->share * t->args->height
+backend/cuda/fused/norm_block.h|memory[lane->cell * channels + lane->piece * CM_SLAB_PIECE + i]|memory[lane->cell * channels + lane->piece + i]
+backend/cuda/fused/norm_block.h|r < lane->step; r++|r + 1 < lane->step; r++
+backend/cuda/fused/norm_block.h|    cm_lanes_sync(lanes);\n    if (lanes->index < channels)\n|    if (lanes->index < channels)\n
 backend/cuda/fused/norm_conv.h|y[(first + cell) * pieces + lane->piece]|y[(first + cell) * pieces]
 backend/cuda/fused/norm_conv.h|y[(first + cell)|y[(cell)
 backend/cuda/fused/norm_conv.h|sum[i] += number[i]|sum[i] += 1.0f
@@ -548,34 +547,109 @@ backend/cuda/fused/norm_conv.h|mean[lanes->index] = partial[0] = of_cells;\n    
 backend/cuda/fused/norm_conv.h|partial[channels] = squares|partial[0] = squares
 backend/cuda/ops/rows.h|i < CM_FOUR ? low.v[i % CM_FOUR] : high.v[i % CM_FOUR]|low.v[i % CM_FOUR]
 backend/cuda/fused/norm_conv.h|cm_lanes_sync(lanes); /* all sums|/* all sums
-backend/cuda/fused/norm_convs.c|call->attr.compute == made->dtype|true
-backend/cuda/fused/norm_convs.c|is_same(CM_ARG(call, conv2d, x), made)|true
-backend/cuda/fused/norm_convs.c|is_same(CM_ARG(call, batch_norm, x), CM_ARG(convolution, conv2d, y))|true
+backend/cuda/fused/norm_convs_forward.c|call->attr.compute == made->dtype|true
+backend/cuda/fused/norm_convs_forward.c|cm_norm_is_same(CM_ARG(call, conv2d, x), made)|true
+backend/cuda/fused/norm_convs_forward.c|cm_norm_is_same(CM_ARG(call, batch_norm, x), CM_ARG(convolution, conv2d, y))|true
 backend/cuda/fused/norm_convs.c|&& cm_tensor_same_shape(a, b)|
-backend/cuda/fused/norm_convs.c|call->attr.stride == 1|true
-backend/cuda/fused/norm_convs.c|call->attr.accumulate == 0|true
-backend/cuda/fused/norm_convs.c|!CM_ARG(call, conv2d, bias)->data|true
+backend/cuda/fused/norm_convs_forward.c|call->attr.stride == 1|true
+backend/cuda/fused/norm_convs_forward.c|call->attr.accumulate == 0|true
+backend/cuda/fused/norm_convs_forward.c|!CM_ARG(call, conv2d, bias)->data|true
 backend/cuda/fused/norm_convs.c|weight->dim[0] == weight->dim[3]|true
-backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, made)|true
-backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, read)|true
-backend/cuda/fused/norm_convs.c|!cm_tensor_overlaps(y, residual)|true
-backend/cuda/fused/norm_convs.c|return end - first > 1 ?|return end - first > 0 ?
+backend/cuda/fused/norm_convs_forward.c|!cm_tensor_overlaps(y, made)|true
+backend/cuda/fused/norm_convs_forward.c|!cm_tensor_overlaps(y, read)|true
+backend/cuda/fused/norm_convs_forward.c|!cm_tensor_overlaps(y, residual)|true
+backend/cuda/fused/norm_convs.c|return links > 1 ? reach|return links > 0 ? reach
 backend/cuda/fused/norm_convs.c|c->tower.share * c->tower.height * c->tower.width|c->tower.height * c->tower.width
-backend/cuda/fused/norm_convs.c|i > 0, &norm|true, &norm
-backend/cuda/fused/norm_convs.c|i + 2 < c->count ? m.partial|i + 4 < c->count ? m.partial
-backend/cuda/fused/norm_convs.c|if (i + 1 == c->count) return cm_batch_norm_half_apply(stream, &calls[i], &norm)|if (i + 1 == c->count) return CM_OK
-backend/cuda/fused/norm_convs.c|.relu = norm->activation == CM_ACT_RELU|.relu = true
-backend/cuda/fused/norm_convs.c|args.wide_residual = args.residual != NULL|args.wide_residual = false
+backend/cuda/fused/norm_convs_forward.c|i > 0, &norm|true, &norm
+backend/cuda/fused/norm_convs_forward.c|i + 2 < links ? m.partial|i + 4 < links ? m.partial
+backend/cuda/fused/norm_convs_forward.c|if (i + 1 == links) return cm_batch_norm_half_apply(stream, call, &norm)|if (i + 1 == links) return CM_OK
+backend/cuda/fused/norm_convs_forward.c|.relu = norm->activation == CM_ACT_RELU|.relu = true
+backend/cuda/fused/norm_convs_forward.c|args.wide_residual = args.residual != NULL|args.wide_residual = false
 backend/cuda/fused/norm_convs.c|if (!pass->is_idle) return CM_OK;|
 backend/cuda/fused/norm_convs.c|*is_faster = winner == 1|*is_faster = true
 backend/cuda/fused/norm_convs.c|*out = *out && agrees(t)|*out = *out
 backend/cuda/fused/norm_convs.c|limits.multiplies_16_bits &&|
+backend/cuda/fused/norm_block.h|two[k] += cm_widen|two[k] -= cm_widen
+backend/cuda/fused/norm_block.h|(uint16_t)(old >> 16 * k)|(uint16_t)old
+backend/cuda/fused/norm_block.h|((float *)to)[at + i]|((float *)to)[i]
+backend/cuda/fused/norm_block.h|((uint16_t *)to + at)|((uint16_t *)to)
+backend/cuda/ops/rows.h|relu && !(y > 0.0f)|relu && !(y > -1.0f)
+backend/cuda/ops/rows.h|return relu && !(y > 0.0f)|return !(y > 0.0f)
+backend/cuda/fused/norm_grad.h|if (a->add_residual) cm_norm|cm_norm
+backend/cuda/fused/norm_grad.h|if (a->add_residual) cm|if (false) cm
+backend/cuda/fused/norm_grad.h|sum[i] += g[i];|sum[i] = g[i];
+backend/cuda/fused/norm_grad.h|a->linear + channel, of_g|a->linear, of_g
+backend/cuda/fused/norm_grad.h|a->linear + channels + channel|a->linear + channel
+backend/cuda/fused/norm_grad.h|a->linear + 2 * channels + channel|a->linear + channels + channel
+backend/cuda/fused/norm_grad.h|of_x[i] * read->x[i] + offset[i]|of_x[i] * read->x[i] - offset[i]
+backend/cuda/fused/norm_grad.h|of_g[i] * g[i] + (|g[i] + (
+backend/cuda/fused/norm_grad.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
+backend/cuda/fused/norm_grad.h|if (at >= count) continue;|
+backend/cuda/fused/norm_grad.h|&read[k], element, piece * CM_SLAB_PIECE|&read[0], element, piece * CM_SLAB_PIECE
+backend/cuda/fused/norm_grad.h|element, piece * CM_SLAB_PIECE, channels|element, piece, channels
+backend/cuda/fused/norm_grad.h|(a->normed + element)|(a->normed + at * CM_SLAB_PIECE)
+backend/cuda/fused/norm_grad.h|(const uint16_t *)a->tower.y + element|(const uint16_t *)a->tower.y
+backend/cuda/fused/norm_grad.h|cm_norm_block_read(a->next_x, false, at|cm_norm_block_read(a->next_y, false, at
+backend/cuda/fused/norm_grad.h|relu(a->next_relu|relu(true
+backend/cuda/fused/norm_grad.h|along[i] += g * (x[i] - mean[i])|along[i] += g * x[i]
+backend/cuda/fused/norm_grad.h|sum[i] += g;\n|sum[i] += dy[i];\n
+backend/cuda/fused/norm_grad.h|a->next_mean + lane->piece * CM_SLAB_PIECE|a->next_mean
+backend/cuda/fused/norm_grad.h|(first + cell) * channels + lane|cell * channels + lane
+backend/cuda/fused/norm_grad.h|if (a->add_y && a->tower.wide_y) {|if (a->tower.wide_y) {
+backend/cuda/fused/norm_grad.h|dy[i] += before[i]|dy[i] = before[i]
+backend/cuda/fused/norm_grad.h|cm_lanes_sync(lanes); /* all sums|/* all sums
+backend/cuda/fused/norm_grad.h|cm_lanes_sync(lanes); /* and read|/* and read
+backend/cuda/fused/norm_grad.h|item * 2 * channels|item * channels
+backend/cuda/fused/norm_grad.h|if (!a->partial) return;|
+backend/cuda/fused/norm_grad.h|partial[channels] = total_along|partial[0] = total_along
+backend/cuda/fused/norm_grad.h|total_along * a->next_inverse[lanes->index]|total_along
+backend/cuda/fused/norm_grad.h|cm_norm_grad_enter(a, true|cm_norm_grad_enter(a, false
+backend/cuda/fused/norm_grad.h|cm_norm_grad_enter(a, false|cm_norm_grad_enter(a, true
+backend/cuda/fused/norm_grad.h|a->add_y && !a->tower.wide_y, channels|false, channels
+backend/cuda/fused/norm_convs_backward.c|&& dx->data && cm_norm_is_half(dx|&& cm_norm_is_half(dx
+backend/cuda/fused/norm_convs_backward.c|!CM_ADDS(call, batch_norm_backward, dx) &&|
+backend/cuda/fused/norm_convs_backward.c|avoids_reads(call, cm_norm_is_apart, dx) &&|
+backend/cuda/fused/norm_convs_backward.c|avoids_reads(call, cm_norm_is_apart, residual) &&|
+backend/cuda/fused/norm_convs_backward.c|!cm_tensor_overlaps(dx, residual) &&|
+backend/cuda/fused/norm_convs_backward.c|is_readable(residual, x->dtype)|true
+backend/cuda/fused/norm_convs_backward.c|call->attr.stride == 1|true
+backend/cuda/fused/norm_convs_backward.c|!CM_ARG(call, conv2d_backward, dbias)->data|true
+backend/cuda/fused/norm_convs_backward.c|cm_norm_is_same(CM_ARG(call, conv2d_backward, dy), made)|true
+backend/cuda/fused/norm_convs_backward.c|is_readable(dx, made->dtype) &&|
+backend/cuda/fused/norm_convs_backward.c|!cm_tensor_overlaps(dx, made) &&|
+backend/cuda/fused/norm_convs_backward.c|avoids_reads(norm, share_nothing, dx) &&|
+backend/cuda/fused/norm_convs_backward.c|cm_tensor_overlaps(written[i], x)|false
+backend/cuda/fused/norm_convs_backward.c|cm_tensor_overlaps(written[i], y)|false
+backend/cuda/fused/norm_convs_backward.c|i < 3; i++)\n        if (cm_tensor|i < 1; i++)\n        if (cm_tensor
+backend/cuda/fused/norm_convs_backward.c|y->dtype == x->dtype && cm_norm_is_same|cm_norm_is_same
+backend/cuda/fused/norm_convs_backward.c|cm_norm_is_same(CM_ARG(call, batch_norm_backward, dy), written[0])|true
+backend/cuda/fused/norm_convs_backward.c|rest->t[CM_T_conv2d_backward_dx].data = NULL;|
+backend/cuda/fused/norm_convs_backward.c|.wide = y->dtype == CM_F32|.wide = false
+backend/cuda/fused/norm_convs_backward.c|.relu = norm->activation == CM_ACT_RELU|.relu = true
+backend/cuda/fused/norm_convs_backward.c|.wide_residual = residual->dtype == CM_F32|.wide_residual = false
+backend/cuda/fused/norm_convs_backward.c|.add_residual = norm->add_dresidual|.add_residual = true
+backend/cuda/fused/norm_convs_backward.c|.add_y = CM_ADDS(call, conv2d_backward, dx)|.add_y = false
+backend/cuda/fused/norm_convs_backward.c|args.tower.wide_y = dx->dtype == CM_F32|args.tower.wide_y = false
+backend/cuda/fused/norm_convs_backward.c|next.activation == CM_ACT_RELU|true
+backend/cuda/fused/norm_convs_backward.c|i > 0, &norm|true, &norm
+backend/cuda/fused/norm_convs_backward.c|i + 2 < links ? m.partial|i + 4 < links ? m.partial
+backend/cuda/fused/norm_convs_backward.c|+ 2 * (t->data && t->dtype == CM_F32) + 4 * adds|+ 2 * (t->data && t->dtype == CM_F32)
+backend/cuda/fused/norm_convs_backward.c|return (t->data != NULL) +|return
+backend/cuda/fused/norm_convs.c|rest && disturb(&link, rest)|false
+backend/cuda/fused/norm_convs.c|    for (int i = 0; i < count; i++) {\n        const cm_call *rest|    for (int i = 0; i < count - 1; i++) {\n        const cm_call *rest
+backend/cuda/fused/norm_convs.c|if (way->take_rest) (void)way->take_rest(&link, &memory);|
+backend/cuda/fused/norm_convs.c| || cm_op_tensor_written(rest->op, k)|
+backend/cuda/fused/norm_convs.c|status == CM_ERR_MEMORY ? CM_OK : status|status
+backend/cuda/fused/norm_convs.c|if (!is_link(way, call)) return call;|
+backend/cuda/fused/norm_convs.c|(cm_op_tensor_written(link->op, i) || cm_op_tensor_written(rest->op, k)) &&|
+backend/cuda/ops/optimizer.h|copy->window + copy->window - 1 - turned.column|copy->window + turned.column
+backend/cuda/ops/optimizer.h|cm_place of = {place.column * copy->window|cm_place of = {turned.row * copy->window
 END
 }
 
 restore() {
     cp --parents src/backend/*.{h,inc,def} src/mcts/{*.inc,copy.h} src/{agent,device,mcts}/cuda/*.h \
-        src/backend/cuda/{ops,fused}/*.h src/backend/cuda/fused/{tower_build,norm_convs}.c "$WORK"
+        src/backend/cuda/{ops,fused}/*.h src/backend/cuda/fused/{tower_build,norm_convs,norm_convs_forward,norm_convs_backward}.c "$WORK"
 }
 
 is_of_towers() { [[ $1 = */tower* || $1 = */slabs.h ]]; }
@@ -595,10 +669,16 @@ build() {
         return
     fi
     # shellcheck disable=SC2086
-    if [[ -z $changed || $changed = */norm_conv* ]]; then
-        compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/norm_convs.c" norms &&
-            "$CC" "$WORK/kernels.o" "$WORK/norms.o" $NORM_CONV_OBJECTS $LIBS -o "$WORK/norm_convs" || return 1
-        if [ -n "$changed" ]; then return 0; fi
+    if [[ -z $changed || $changed = */norm_* || $changed = */optimizer.h ]]; then
+        [[ $changed = *.c && ${2:-} = *.c ]] || compile tests/backend/cuda/cuda_cpu.c kernels || return 1
+        compile "$WORK/src/backend/cuda/fused/norm_convs.c" norms &&
+            compile "$WORK/src/backend/cuda/fused/norm_convs_forward.c" norms_forward &&
+            compile "$WORK/src/backend/cuda/fused/norm_convs_backward.c" norms_backward || return 1
+        for test in convs grads; do
+            "$CC" "$WORK"/{kernels,norms,norms_forward,norms_backward}.o "$BUILD/tests/backend/cuda/fused/test_cuda_norm_$test.o" \
+                $NORM_OBJECTS $LIBS -o "$WORK/norm_$test" || return 1
+        done
+        if [[ $changed = */norm_* ]]; then return 0; fi
     fi
     # shellcheck disable=SC2086  # objects are lists
     compile tests/backend/cuda/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/fused/tower_build.c" towers &&
@@ -620,10 +700,12 @@ build() {
 is_killed() {
     local stem case
     stem=$(basename "${changed:-all}" .h)
-    if [[ $stem = all || $stem = norm_conv* ]]; then
+    if [[ $stem = all || $stem = norm_* || $stem = optimizer ]]; then
         by=cuda_norm_convs
         timeout 100 "$WORK/norm_convs" >/dev/null 2>&1 || return 0
-        if [ "$stem" != all ]; then return 1; fi
+        by=cuda_norm_grads
+        timeout 100 "$WORK/norm_grads" >/dev/null 2>&1 || return 0
+        if [[ $stem = norm_* ]]; then return 1; fi
     fi
     if [ "$stem" = all ] || is_of_towers "$changed"; then
         by=cuda_towers
@@ -673,5 +755,5 @@ is_killed() {
 run_mutants "${1:-}" "${BUILD:-build}/mutants-kernels.md" '# Mutants of the GPU kernels
 
 What `make mutants-kernels` writes: each line is one change of a sign, a bound or a count in the headers that hold the
-arithmetic of the kernels, or in tower_build.c or norm_convs.c, and the test that fails with it when they run on the CPU.
+arithmetic of the kernels, or in tower_build.c or norm_convs*.c, and the test that fails with it when they run on the CPU.
 KILLED are killed, SURVIVED survive.'

@@ -67,6 +67,7 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
         const char *name = name_of(rows[i].what);
         add(p, name, rows[i].bytes);
         if (strstr(name, "parameters")) weights += rows[i].bytes;
+        if (strcmp(name, "parameters") == 0) weights += rows[i].bytes; /* turned, too, for gradients */
     }
     if (s->compute != CM_F32) add(p, "16-bit copies of weights", weights / 2);
     p->pinned = cm_measure_pinned(measure);

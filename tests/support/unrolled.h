@@ -23,8 +23,8 @@ void cm_test_unrolled_open(cm_test_unrolled *u, cm_backend *backend, int kind, c
 void cm_test_unrolled_open_of(cm_test_unrolled *u, cm_backend *backend, const cm_network_config *c,
                               const cm_trainer_options *o, cm_dtype compute, int rows);
 void cm_test_unrolled_run(cm_test_unrolled *u); /* forward and backward */
-/* Fails the test if a number of a variable differs by more than `tolerance` of the largest of that variable, or of all
- * gradients of parameters if it is one. */
+/* Fails the test if a number of a variable that is left in memory differs by more than `tolerance` of the largest of
+ * that variable, or of all gradients of parameters if it is one. */
 void cm_test_unrolled_compare(const cm_test_unrolled *got, const cm_test_unrolled *want, float tolerance);
 void cm_test_unrolled_close(cm_test_unrolled *u);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/fused/norm_conv.h"
+#include "backend/cuda/fused/norm_grad.h"
 #include "backend/cuda/fused/row_kernel.h"
 #include "backend/cuda/fused/segments.h"
 #include "backend/cuda/module/cuda.h"
@@ -91,6 +92,7 @@ CM_ROW_KERNELS(ROW_LAUNCHER)
 #define TOWER_LAUNCHER(name, args, channels, type) LAUNCHER_WITH(name, args, 0, copy.memory)
 CM_TOWER_KERNELS(TOWER_LAUNCHER)
 CM_NORM_CONV_KERNELS(TOWER_LAUNCHER)
+CM_NORM_GRAD_KERNELS(TOWER_LAUNCHER)
 
 /* ---- products and convolutions ---- */
 

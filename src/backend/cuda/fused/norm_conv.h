@@ -3,7 +3,7 @@
 #ifndef CM_BACKEND_CUDA_FUSED_NORM_CONV_H
 #define CM_BACKEND_CUDA_FUSED_NORM_CONV_H
 
-#include "backend/cuda/fused/tower.h"
+#include "backend/cuda/fused/norm_block.h"
 
 /* normed = act(linear[0] x + linear[1] + residual) and y = the convolution of that, [boards, height, width, C] of 16
  * bits. `tower` is one of a single layer, of which only the weight counts. */
@@ -18,12 +18,6 @@ typedef struct cm_norm_conv_args {
     uint32_t memory; /* tower.memory */
 } cm_norm_conv_args;
 
-/* Eight channels as numbers. */
-CM_KERNEL_COPIED void cm_norm_conv_numbers(const cm_tower_piece *piece, bool bfloat, float out[CM_SLAB_PIECE]) {
-    CM_UNROLL(i, CM_SLAB_PIECE)
-    out[i] = cm_widen((uint16_t)(piece->pair[i / 2] >> i % 2 * 16), cm_tower_type(bfloat));
-}
-
 /* ---- load ---- */
 
 /* Eight channels of a residual from element `at` on, or zeros. */
@@ -31,11 +25,8 @@ CM_KERNEL_COPIED void cm_norm_conv_residual(const cm_norm_conv_args *a, int64_t 
                                             float out[CM_SLAB_PIECE]) {
     if (!a->residual) {
         CM_UNROLL(i, CM_SLAB_PIECE) out[i] = 0.0f;
-    } else if (a->wide_residual) {
-        cm_eight_floats((const float *)a->residual + at, out);
     } else {
-        const cm_tower_piece piece = *(const cm_tower_piece *)(const void *)((const uint16_t *)a->residual + at);
-        cm_norm_conv_numbers(&piece, bfloat, out);
+        cm_norm_block_read(a->residual, a->wide_residual, at, bfloat, out);
     }
 }
 
@@ -43,16 +34,14 @@ CM_KERNEL_COPIED void cm_norm_conv_residual(const cm_norm_conv_args *a, int64_t 
 CM_KERNEL_COPIED cm_tower_piece cm_norm_conv_apply(const cm_norm_conv_args *a, cm_tower_piece x, int channel,
                                                    int channels, const float residual[CM_SLAB_PIECE], bool bfloat) {
     float value[CM_SLAB_PIECE], factor[CM_SLAB_PIECE], offset[CM_SLAB_PIECE];
-    cm_tower_piece out;
-    cm_norm_conv_numbers(&x, bfloat, value);
+    cm_norm_block_numbers(&x, bfloat, value);
     cm_eight_floats(a->linear + channel, factor);
     cm_eight_floats(a->linear + channels + channel, offset);
     CM_UNROLL(i, CM_SLAB_PIECE) {
         value[i] = value[i] * factor[i] + offset[i] + residual[i];
         if (a->relu && value[i] <= 0.0f) value[i] = 0.0f;
     }
-    CM_UNROLL(i, CM_SLAB_PIECE / 2) out.pair[i] = cm_lanes_pair(value[2 * i], value[2 * i + 1], bfloat);
-    return out;
+    return cm_norm_block_piece(value, bfloat);
 }
 
 /* As cm_tower_enter, of x after its norm, which other calls read, too. */
@@ -83,49 +72,8 @@ CM_KERNEL_COPIED void cm_norm_conv_enter(const cm_norm_conv_args *a, const cm_to
 
 /* ---- epilogue ---- */
 
-/* The sums, rounded to 16 bits, in the activations that are not read. */
-CM_KERNEL_COPIED void cm_norm_conv_keep(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes,
-                                        float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
-    CM_UNROLL(j, channels / 8) {
-        uint32_t *to = cm_tower_old(t, j, lanes);
-        CM_UNROLL(i, CM_TOWER_ROWS) {
-            const float *two = sum[i / 2] + 4 * j + i % 2 * 2;
-            const uint32_t pair = cm_lanes_pair(two[0], two[1], bfloat);
-            if (cm_tower_has(t, i)) to[cm_tower_after(i)] = pair;
-        }
-    }
-}
-
-/* Lanes for eight channels each of a cell, and for cells; of them some lanes are none. */
-typedef struct cm_norm_conv_lane {
-    int piece, cell; /* cell: the lane's first; from step on it has none */
-    int step, cells; /* those that are worked on at once; of the block */
-} cm_norm_conv_lane;
-
-static CM_HD inline cm_norm_conv_lane cm_norm_conv_lane_of(const cm_tower_block *t, int channels,
-                                                           const cm_lanes *lanes) {
-    const int pieces = channels / CM_SLAB_PIECE;
-    const cm_norm_conv_lane lane = {lanes->index % pieces, lanes->index / pieces, CM_BLOCK / pieces,
-                                    t->boards * t->args->height * t->args->width};
-    return lane;
-}
-
-/* Of each channel the sum of what lanes bring, in order, to the lanes of the first channels. They write where weights
- * and the activations that were read have been: the caller has a barrier since the last use of that memory. */
-CM_KERNEL_COPIED float cm_norm_conv_total(const cm_norm_conv_lane *lane, int channels, const cm_lanes *lanes,
-                                          const float own[CM_SLAB_PIECE]) {
-    float total = 0.0f;
-    if (lane->cell < lane->step) {
-        CM_UNROLL(i, CM_SLAB_PIECE) lanes->memory[lane->cell * channels + lane->piece * CM_SLAB_PIECE + i] = own[i];
-    }
-    cm_lanes_sync(lanes);
-    if (lanes->index < channels)
-        for (int r = 0; r < lane->step; r++) total += lanes->memory[r * channels + lanes->index];
-    return total;
-}
-
 /* The block's y, from where it was kept to the device's memory, and the sums of its channels. */
-CM_KERNEL_COPIED void cm_norm_conv_leave(const cm_tower_block *t, const cm_norm_conv_lane *lane, int channels,
+CM_KERNEL_COPIED void cm_norm_conv_leave(const cm_tower_block *t, const cm_norm_block_lane *lane, int channels,
                                          bool bfloat, float sum[CM_SLAB_PIECE]) {
     cm_tower_piece *y = (cm_tower_piece *)t->args->y;
     const int pieces = channels / CM_SLAB_PIECE;
@@ -135,18 +83,18 @@ CM_KERNEL_COPIED void cm_norm_conv_leave(const cm_tower_block *t, const cm_norm_
         const cm_tower_piece piece = *cm_tower_place_of(t, &t->to, cell, lane->piece);
         float number[CM_SLAB_PIECE];
         y[(first + cell) * pieces + lane->piece] = piece;
-        cm_norm_conv_numbers(&piece, bfloat, number);
+        cm_norm_block_numbers(&piece, bfloat, number);
         CM_UNROLL(i, CM_SLAB_PIECE) sum[i] += number[i];
     }
 }
 
 /* Sums of squared distances from the means. */
-CM_KERNEL_COPIED void cm_norm_conv_squares(const cm_tower_block *t, const cm_norm_conv_lane *lane, const float *mean,
+CM_KERNEL_COPIED void cm_norm_conv_squares(const cm_tower_block *t, const cm_norm_block_lane *lane, const float *mean,
                                            bool bfloat, float squares[CM_SLAB_PIECE]) {
     CM_UNROLL(i, CM_SLAB_PIECE) squares[i] = 0.0f;
     for (int cell = lane->cell; lane->cell < lane->step && cell < lane->cells; cell += lane->step) {
         float number[CM_SLAB_PIECE];
-        cm_norm_conv_numbers(cm_tower_place_of(t, &t->to, cell, lane->piece), bfloat, number);
+        cm_norm_block_numbers(cm_tower_place_of(t, &t->to, cell, lane->piece), bfloat, number);
         CM_UNROLL(i, CM_SLAB_PIECE) {
             const float off = number[i] - mean[lane->piece * CM_SLAB_PIECE + i];
             squares[i] += off * off;
@@ -158,17 +106,17 @@ CM_KERNEL_COPIED void cm_norm_conv_squares(const cm_tower_block *t, const cm_nor
  * front of the activations that were written. */
 CM_KERNEL_COPIED void cm_norm_conv_finish(const cm_norm_conv_args *a, const cm_tower_block *t, int64_t item,
                                           int channels, bool bfloat, const cm_lanes *lanes) {
-    const cm_norm_conv_lane lane = cm_norm_conv_lane_of(t, channels, lanes);
+    const cm_norm_block_lane lane = cm_norm_block_lane_of(t, channels, lanes);
     float own[CM_SLAB_PIECE], *mean = lanes->memory + lane.step * channels;
     cm_lanes_sync(lanes); /* all sums are made and kept */
     cm_norm_conv_leave(t, &lane, channels, bfloat, own);
     if (!a->partial) return;
     float *partial = a->partial + item * 2 * channels + lanes->index;
-    const float of_cells = cm_norm_conv_total(&lane, channels, lanes, own) / (float)lane.cells;
+    const float of_cells = cm_norm_block_total(&lane, channels, lanes, own) / (float)lane.cells;
     if (lanes->index < channels) mean[lanes->index] = partial[0] = of_cells;
     cm_lanes_sync(lanes);
     cm_norm_conv_squares(t, &lane, mean, bfloat, own);
-    const float squares = cm_norm_conv_total(&lane, channels, lanes, own);
+    const float squares = cm_norm_block_total(&lane, channels, lanes, own);
     if (lanes->index < channels) partial[channels] = squares;
 }
 
@@ -184,7 +132,7 @@ CM_KERNEL_COPIED void cm_norm_conv_boards(const cm_norm_conv_args *a, int64_t it
     for (int i = 0; i < CM_TOWER_AHEAD; i++) cm_tower_bring(&t, &feed, i, channels, lanes);
     cm_norm_conv_enter(a, &t, channels, bfloat, lanes);
     cm_tower_sum(&t, &feed, a->tower.layer, false, channels, bfloat, lanes, sum);
-    cm_norm_conv_keep(&t, channels, bfloat, lanes, sum);
+    cm_norm_block_keep(&t, false, channels, bfloat, lanes, sum);
     cm_norm_conv_finish(a, &t, item, channels, bfloat, lanes);
 }
 

@@ -8,7 +8,8 @@
 #include "backend/cuda/ops/sums.h"
 #include "core/arena.h"
 
-/* Calls first .. first + count - 1, of which those without a branch are one launch, or fewer than they are. */
+/* Calls first .. first + count - 1, of which those without a branch are one launch, or most of a chain fewer than they
+ * are. */
 typedef struct segment {
     int first, count;
     cm_row_kernel *rows;  /* as a fused row-wise kernel; or NULL */
@@ -115,7 +116,7 @@ typedef struct run {
     const cm_segment_runner *runner;
     bool joins;          /* sums of calls with branches are made together */
     cm_sums sums;        /* that are not made yet */
-    const cm_call *last; /* that they are of */
+    const cm_call *last; /* that they are of, one of the pass: what a chain leaves has none */
 } run;
 
 static cm_status run_sums(run *r) {
@@ -140,12 +141,21 @@ static cm_status launch_segment(const run *r, const segment *s, const cm_call_li
     return cm_row_kernel_run(r->stream, part, s->rows);
 }
 
-/* The launches, and after them the calls that have branches. */
+/* What its launches leave of call i of a segment; NULL: nothing. */
+static const cm_call *rest_of(const run *r, const segment *s, const cm_call_list *part, int i, cm_call *memory) {
+    if (s->chain) return cm_norm_convs_rest(s->chain, r->pass, i, memory);
+    return part->calls[i].branch != 0 ? &part->calls[i] : NULL;
+}
+
+/* The launches, and after them what they leave. */
 static cm_status run_segment(run *r, const segment *s, bool is_whole) {
     const cm_call_list part = is_whole ? *r->pass : part_of(r->pass, s->first, s->count);
     CM_TRY(launch_segment(r, s, &part));
-    for (int i = 0; i < part.count; i++)
-        if (part.calls[i].branch != 0) CM_TRY(run_call(r, &part.calls[i]));
+    for (int i = 0; i < part.count; i++) {
+        cm_call memory;
+        const cm_call *rest = rest_of(r, s, &part, i, &memory);
+        if (rest) CM_TRY(run_call(r, rest));
+    }
     return CM_OK;
 }
 

@@ -32,8 +32,9 @@ typedef struct cm_segment_runner {
 
 /* Runs the calls in their order, each segment as its launch and each other call by `runner`. A call that has a branch
  * (cm_call.branch) comes after the segment that it lies in: nothing in there that has none touches what it writes or
- * writes what it reads. Sums over rows of calls with branches are taken out of them and made together (ops/sums.h), on
- * the last one's branch. `all` may be NULL: then every call is run by itself. */
+ * writes what it reads. What a chain of norms and convolutions leaves runs after it, too. Sums over rows of calls with
+ * branches are taken out of them and made together (ops/sums.h), on the last one's branch. `all` may be NULL: then
+ * every call is run by itself. */
 cm_status cm_fused_segments_run(const cm_fused_segments *all, cm_stream *stream, const cm_call_list *pass,
                                 const cm_segment_runner *runner) CM_MUST_USE;
 

@@ -181,22 +181,45 @@ static cm_status run_backward(cm_stream *stream, const cm_call *call, cm_batch_n
     return CM_OK;
 }
 
-static cm_status run_half_backward(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
-    args->total = use_workspace(stream, args, TOTAL);
-    args->linear = use_workspace(stream, args, LINEAR);
+cm_status cm_batch_norm_half_slopes(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_norm_slopes_half, args, args->chunks.chunks, CM_BLOCK);
+    return CM_OK;
+}
+
+cm_status cm_batch_norm_half_totals(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_batch_norm_totals, args, args->chunks.columns, adders(args));
-    if (!args->dx.data && !args->dresidual.data) return CM_OK;
+    return CM_OK;
+}
+
+cm_status cm_batch_norm_half_input(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
     CM_LAUNCH(stream, call, cm_norm_input_half, args, eights(args, CM_NORM_FEW), 1);
     return CM_OK;
 }
 
-cm_status cm_cuda_batch_norm_backward(cm_stream *stream, const cm_call *call) {
+static cm_status run_half_backward(cm_stream *stream, const cm_call *call, const cm_batch_norm_args *args) {
+    CM_TRY(cm_batch_norm_half_slopes(stream, call, args));
+    CM_TRY(cm_batch_norm_half_totals(stream, call, args));
+    return args->dx.data || args->dresidual.data ? cm_batch_norm_half_input(stream, call, args) : CM_OK;
+}
+
+cm_batch_norm_args cm_batch_norm_backward_args_of(const cm_call *call, float *vectors) {
     const cm_tensor *saved = CM_ARG(call, batch_norm_backward, saved);
     cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm_backward, x));
+    const size_t columns = (size_t)args.chunks.columns;
     TAKE_GRADIENTS(&args, call, batch_norm_backward);
     args.mean = vector_of(saved, 0);
     args.second = vector_of(saved, 1);
+    if (!vectors) return args;
+    args.total = vectors + TOTAL * columns;
+    if (args.half_x) args.linear = vectors + LINEAR * columns;
+    return args;
+}
+
+cm_status cm_cuda_batch_norm_backward(cm_stream *stream, const cm_call *call) {
+    cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm_backward, x));
+    float *vectors = use_workspace(stream, &args, 0), *partial = args.chunks.partial;
+    args = cm_batch_norm_backward_args_of(call, vectors);
+    args.chunks.partial = partial;
     return args.half_x ? run_half_backward(stream, call, &args) : run_backward(stream, call, &args);
 }
 

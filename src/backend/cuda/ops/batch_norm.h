@@ -82,9 +82,10 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
     *cm_at(&k->y, at) = cm_act_f(k->activation, value);
 }
 
-/* The gradient in front of the activation; that is none or relu, which reads only y. */
+/* The gradient in front of the activation, which is none or relu. */
 static CM_HD inline float cm_batch_norm_gradient(const cm_batch_norm_args *k, cm_place at) {
-    return k->activation == CM_ACT_RELU && !(*cm_at(&k->y, at) > 0.0f) ? 0.0f : *cm_at(&k->dy, at);
+    const bool relu = k->activation == CM_ACT_RELU;
+    return cm_before_relu(relu, relu ? *cm_at(&k->y, at) : 0.0f, *cm_at(&k->dy, at));
 }
 
 /* Item: a channel of a chunk; 1 lane. Parts: the sums of the gradient g and of g * normal. */

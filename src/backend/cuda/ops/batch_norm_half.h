@@ -134,7 +134,7 @@ CM_KERNEL void cm_norm_partial_half(const cm_batch_norm_args *k, int64_t item, c
 
 /* The gradient in front of the activation, of a number of dy and of y. */
 static CM_HD inline float cm_norm_gradient(const cm_batch_norm_args *k, float dy, float y) {
-    return k->activation == CM_ACT_RELU && !(y > 0.0f) ? 0.0f : dy;
+    return cm_before_relu(k->activation == CM_ACT_RELU, y, dy);
 }
 
 /* Sums of the gradient g and of g * (x - mean). */

@@ -9,10 +9,12 @@
 enum { CM_COPIES = 32 };
 
 /* Where the 16-bit copy of a weight lies. The weight is elements [first, first + count) of the parameters: rows
- * `step` apart, of which `columns` are copied to rows `stride` apart. */
+ * `step` apart, of which `columns` are copied to rows `stride` apart. A turned one is of the gradient's convolution: of
+ * weight[O, k, k, C], whose places are rows, it is [C, k, k, O] with the places of each window in reverse. */
 typedef struct cm_half_copy {
     int64_t first, count;
     int step, columns, stride;
+    int window;    /* k k of a turned one, whose stride is O; else 0 */
     cm_dtype type; /* of the copy */
     int64_t cells; /* of the copy's rows that the weight has: rows times stride */
     uint16_t *to;
@@ -86,12 +88,21 @@ CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lane
     if (cm_step_counts(k->factor)) k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
 }
 
+/* The place in the weight of the element that a copy has at `at`. */
+static CM_HD inline cm_place cm_half_copy_of(const cm_half_copy *copy, int64_t at) {
+    const cm_place place = cm_place_of(at, copy->stride);
+    if (copy->window == 0) return place;
+    const cm_place turned = cm_place_of(place.row, copy->window);
+    const cm_place of = {place.column * copy->window + copy->window - 1 - turned.column, turned.row};
+    return of;
+}
+
 /* Item: a cell of the copies, one copy after the other; 1 lane. The copy of x, with zeros after the columns. */
 CM_KERNEL void cm_copies_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     const cm_half_copy *copy = k->copy;
     (void)lanes;
     for (; item >= copy->cells; copy++) item -= copy->cells;
-    cm_place place = cm_place_of(item, copy->stride);
+    cm_place place = cm_half_copy_of(copy, item);
     const float *row = k->x + copy->first + place.row * copy->step;
     copy->to[item] = cm_to_half(place.column < copy->columns ? row[place.column] : 0.0f, copy->type);
 }

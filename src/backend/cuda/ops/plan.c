@@ -5,7 +5,7 @@
 #include "core/arena.h"
 
 static void free_plan(const cm_stream *stream, cm_cuda_plan *plan) {
-    cm_weights_release(stream, plan->copy);
+    cm_weights_release(cm_ops_weights(stream), plan->copy);
     if (plan->free) plan->free(plan);
     free(plan);
 }

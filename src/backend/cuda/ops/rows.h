@@ -63,6 +63,9 @@ typedef struct cm_pairs {
 
 static CM_HD inline cm_four cm_four_at(const float *x) { return *(const cm_four *)(const void *)x; }
 
+/* The gradient in front of a relu, which reads only its result y, or of nothing. */
+static CM_HD inline float cm_before_relu(bool relu, float y, float dy) { return relu && !(y > 0.0f) ? 0.0f : dy; }
+
 /* Eight numbers that begin at a multiple of 16 bytes. */
 CM_KERNEL_COPIED void cm_eight_floats(const float *x, float out[CM_EIGHT]) {
     const cm_four low = cm_four_at(x), high = cm_four_at(x + CM_FOUR);

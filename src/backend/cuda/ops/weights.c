@@ -20,6 +20,8 @@ cm_status cm_weights_open(void **out) {
     return CM_OK;
 }
 
+static bool is_in_8_bits(const cm_weight_copy *copy) { return copy->channels > 0; }
+
 /* Elements from the first to after the last one. */
 static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
 
@@ -29,7 +31,8 @@ static cm_half_copy as_kernels_see_it(const cm_weight_copy *copy, const float *b
                           .step = copy->step,
                           .columns = copy->columns,
                           .stride = copy->stride,
-                          .cells = (int64_t)copy->rows * copy->stride,
+                          .window = copy->window,
+                          .cells = (int64_t)(copy->window ? copy->padded_rows : copy->rows) * copy->stride,
                           .type = copy->type,
                           .to = (uint16_t *)(void *)copy->block.base};
 }
@@ -53,7 +56,7 @@ static int renew_in_8_bits(const cm_weight_copy *copy, void *queue) {
 }
 
 static int renew(const cm_weight_copy *copy, void *queue) {
-    if (copy->type == CM_I8) return renew_in_8_bits(copy, queue);
+    if (is_in_8_bits(copy)) return renew_in_8_bits(copy, queue);
     cm_vector_args args = {.x = copy->weight, .copies = 1, .copy = {as_kernels_see_it(copy, copy->weight)}};
     return launch(&args, queue);
 }
@@ -63,7 +66,7 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
     CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
     *copy = *wanted;
     const size_t cells = (size_t)copy->padded_rows * (size_t)copy->stride;
-    const size_t bytes = copy->type == CM_I8 ? cells + (size_t)copy->rows * sizeof(float) : cells * sizeof(uint16_t);
+    const size_t bytes = is_in_8_bits(copy) ? cells + (size_t)copy->rows * sizeof(float) : cells * sizeof(uint16_t);
     cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "low-precision weights");
     if (status != CM_OK) {
         free(copy);
@@ -78,12 +81,22 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
 static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
     for (cm_weight_copy *copy = w->first; copy && !*out; copy = copy->next) {
         bool same = copy->weight == wanted->weight && copy->rows == wanted->rows && copy->columns == wanted->columns &&
-                    copy->step == wanted->step && copy->channels == wanted->channels && copy->type == wanted->type;
+                    copy->step == wanted->step && copy->channels == wanted->channels &&
+                    copy->window == wanted->window && copy->type == wanted->type;
         if (same) *out = copy;
     }
     if (!*out) CM_TRY(add_new(stream, w, wanted, out));
     (*out)->users++;
     return cm_ops_launched(stream, renew(*out, cm_ops_queue(stream)), "copies of weights");
+}
+
+static cm_status acquire(cm_stream *stream, const cm_weight_copy *wanted, cm_weight_copy **out) {
+    weights *w = cm_ops_weights(stream);
+    *out = NULL;
+    pthread_mutex_lock(&w->lock);
+    cm_status status = acquire_locked(stream, w, wanted, out);
+    pthread_mutex_unlock(&w->lock);
+    return status;
 }
 
 cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
@@ -105,12 +118,20 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
         wanted.padded_rows = cm_half_row(weight->dim[0]) * window;
         wanted.step = weight->dim[3];
     }
-    weights *w = cm_ops_weights(stream);
-    *out = NULL;
-    pthread_mutex_lock(&w->lock);
-    cm_status status = acquire_locked(stream, w, &wanted, out);
-    pthread_mutex_unlock(&w->lock);
-    return status;
+    return acquire(stream, &wanted, out);
+}
+
+cm_status cm_weights_acquire_turned(cm_stream *stream, const cm_tensor *weight, cm_dtype type, cm_weight_copy **out) {
+    const int outputs = weight->dim[0], window = weight->dim[1] * weight->dim[2], channels = weight->dim[3];
+    const cm_weight_copy wanted = {.weight = weight->data,
+                                   .rows = outputs * window,
+                                   .padded_rows = channels * window,
+                                   .columns = channels,
+                                   .step = channels,
+                                   .stride = outputs,
+                                   .window = window,
+                                   .type = type};
+    return acquire(stream, &wanted, out);
 }
 
 static void free_copy(cm_weight_copy *copy) {
@@ -118,8 +139,8 @@ static void free_copy(cm_weight_copy *copy) {
     free(copy);
 }
 
-void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy) {
-    weights *w = cm_ops_weights(stream);
+void cm_weights_release(void *weights_, cm_weight_copy *copy) {
+    weights *w = weights_;
     if (!copy) return;
     pthread_mutex_lock(&w->lock);
     if (--copy->users == 0) {
@@ -142,7 +163,7 @@ int cm_weights_renew(void *weights_, void *queue, const void *block, size_t byte
     pthread_mutex_lock(&w->lock);
     for (cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
         if (!lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) continue;
-        if (copy->type == CM_I8)
+        if (is_in_8_bits(copy))
             result = renew(copy, queue);
         else if (copy->written != span(copy))
             args.copy[args.copies++] = as_kernels_see_it(copy, block);
@@ -162,7 +183,7 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     pthread_mutex_lock(&w->lock);
     for (cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
         const int64_t first = copy->weight - parameters, end = first + span(copy);
-        if (copy->type == CM_I8 || first >= n || end <= 0) continue;
+        if (is_in_8_bits(copy) || copy->window || first >= n || end <= 0) continue;
         copy->written += (end < n ? end : n) - (first > 0 ? first : 0);
         out[count++] = as_kernels_see_it(copy, parameters);
     }

@@ -369,48 +369,76 @@ END_TEST
 
 /* ---- whole updates ---- */
 
-static int fused_convolutions, applied_norms;
+static int fused_convolutions, applied_norms, fused_gradients, norm_gradients;
 
 static void count(const char *kernel) {
     fused_convolutions += strncmp(kernel, "cm_norm_conv_", 13) == 0;
     applied_norms += strcmp(kernel, "cm_norm_apply_half") == 0;
+    fused_gradients += strncmp(kernel, "cm_norm_grad_", 13) == 0;
+    norm_gradients += strcmp(kernel, "cm_norm_input_half") == 0;
 }
 
-static void unroll(cm_test_unrolled *u, cm_backend *of) {
+static void open_unrolled(cm_test_unrolled *u, cm_backend *of, cm_recompute recompute) {
     cm_network_config c;
     cm_trainer_options o;
     cm_test_update_planes(0, &c, &o);
     c.channels = 32;
+    o.recompute = (int)recompute;
     cm_test_unrolled_open_of(u, of, &c, &o, CM_BF16, 3);
-    fused_convolutions = applied_norms = 0;
+}
+
+static void run_unrolled(cm_test_unrolled *u) {
+    fused_convolutions = applied_norms = fused_gradients = norm_gradients = 0;
     cuda_cpu_told = count; /* and nothing runs */
     cm_test_unrolled_run(u);
     cuda_cpu_told = NULL;
     cm_test_unrolled_run(u);
 }
 
+static cm_backend apart, fused;
+static cm_backend_class fusing;
+
+static void open_both(void) {
+    fusing = cuda_cpu_class;
+    fusing.run_list = cuda_cpu_run_segments, fusing.prepare_list = cuda_cpu_prepare_segments;
+    cuda_cpu_open(&apart), cuda_cpu_open(&fused);
+    cuda_cpu_limits = (cm_ops_limits){132, (227 << 10) - CM_BLOCK_KEPT, true};
+    cuda_cpu_winner = CUDA_CPU_LAST;
+    fused.kind = &fusing;
+}
+
+static void close_both(void) { cuda_cpu_close(&apart), cuda_cpu_close(&fused); }
+
 /* All norms but the last one of each function of the network are applied by the convolutions after them. In bfloat16,
  * where the forward passes hardly differ: in float16 a relu or a maximum that falls the other way sends gradients
  * elsewhere. */
 START_TEST(a_residual_network_trains_as_by_its_calls) {
-    cm_backend_class class = cuda_cpu_class;
     cm_test_unrolled want, got;
-    cm_backend apart, fused;
-    class.run_list = cuda_cpu_run_segments, class.prepare_list = cuda_cpu_prepare_segments;
-    cuda_cpu_open(&apart), cuda_cpu_open(&fused);
-    cuda_cpu_limits = (cm_ops_limits){132, (227 << 10) - CM_BLOCK_KEPT, true};
-    cuda_cpu_winner = CUDA_CPU_LAST;
-    fused.kind = &class;
-    unroll(&want, &apart);
+    open_unrolled(&want, &apart, CM_RECOMPUTE_NONE), run_unrolled(&want);
     const int norms = applied_norms;
-    ck_assert_int_eq(fused_convolutions, 0);
-    unroll(&got, &fused);
+    ck_assert_int_eq(fused_convolutions + fused_gradients, 0);
+    ck_assert_int_eq(norm_gradients, norms);
+    open_unrolled(&got, &fused, CM_RECOMPUTE_NONE), run_unrolled(&got);
     ck_assert_int_eq(norms, 36); /* in representation and three steps five each, in four predictions four */
     ck_assert_int_eq(fused_convolutions, 28);
     ck_assert_int_eq(applied_norms, 8);
+    ck_assert_int_eq(fused_gradients, 32); /* four of each */
+    ck_assert_int_eq(norm_gradients, 4);   /* the last ones in front of other convolutions */
     cm_test_unrolled_compare(&got, &want, 5e-2f);
     cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
-    cuda_cpu_close(&apart), cuda_cpu_close(&fused);
+}
+END_TEST
+
+/* There gradients of weights are parts of calls, and planes share memory. */
+START_TEST(so_it_does_with_activations_that_are_recomputed) {
+    static const int gradients[] = {[CM_RECOMPUTE_BLOCKS] = 21, [CM_RECOMPUTE_FULL] = 20};
+    cm_test_unrolled want, got;
+    open_unrolled(&want, &apart, (cm_recompute)_i), run_unrolled(&want);
+    ck_assert_int_eq(fused_convolutions + fused_gradients, 0);
+    open_unrolled(&got, &fused, (cm_recompute)_i), run_unrolled(&got);
+    ck_assert_int_eq(fused_gradients, gradients[_i]);
+    cm_test_unrolled_compare(&got, &want, 5e-2f);
+    cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
 }
 END_TEST
 
@@ -429,7 +457,10 @@ int main(void) {
     tcase_add_test(which, addresses_may_change_with_the_version);
     suite_add_tcase(suite, which);
     tcase_set_timeout(whole, 60);
+    tcase_add_checked_fixture(whole, open_both, close_both);
     tcase_add_test(whole, a_residual_network_trains_as_by_its_calls);
+    tcase_add_loop_test(whole, so_it_does_with_activations_that_are_recomputed, CM_RECOMPUTE_BLOCKS,
+                        CM_RECOMPUTE_FULL + 1);
     suite_add_tcase(suite, whole);
     return cm_test_main(suite);
 }
