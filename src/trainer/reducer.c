@@ -64,6 +64,14 @@ static int by_end(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* Backward passes are played as far as a bucket is final, and then as far as the next one is. */
+static cm_status divide_tapes(const cm_reducer *r) {
+    for (int b = 0; b < r->count; b++)
+        for (int kind = 0; kind < 2 && r->trainer->unroll[kind].tape; kind++)
+            CM_TRY(cm_tape_end_part(r->trainer->unroll[kind].tape, r->buckets[b].after[kind]));
+    return CM_OK;
+}
+
 static cm_status open_reducer(cm_reducer *r) {
     cm_trainer *t = r->trainer;
     const size_t most = (size_t)cm_network_parameters(t->config.network)->count + 1;
@@ -76,6 +84,7 @@ static cm_status open_reducer(cm_reducer *r) {
     CM_TRY(cm_buffer_create(&r->nothing, t->config.backend->device, sizeof(float), "a sum of nothing"));
     r->stream = t->streams[0];
     if (r->count == 1) return CM_OK;
+    CM_TRY(divide_tapes(r));
     CM_TRY(cm_stream_open_as(t->config.backend, true, &r->own));
     r->stream = r->own;
     return is_on_host(t) ? cm_pool_create(2, &r->pair) : CM_OK;

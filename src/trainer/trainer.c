@@ -140,9 +140,9 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(alloc_chunks(t));
     CM_TRY(cm_scaling_create(t));
     CM_TRY(open_workers(t));
+    CM_TRY(cm_reducer_create(t)); /* says in which parts passes are played */
     CM_TRY(cm_in_flight_create(t));
     CM_TRY(cm_agreement_create(t));
-    CM_TRY(cm_reducer_create(t));
     CM_TRY(create_optimizer(t));
     CM_TRY(cm_trainer_copy_online(t));
     return cm_trainer_repack(t, true);

@@ -91,11 +91,22 @@ static cm_status prepare_list(const cm_pass *pass, const cm_call *calls, int cou
     return count > 0 ? pass->stream->backend->kind->prepare_list(pass->stream, &list, graph) : CM_OK;
 }
 
+static cm_status prepare_parts(const cm_pass *pass) {
+    const int calls = pass->tape->backward.count, *at = pass->backward_at;
+    for (int first = 0, i = 1; i <= calls; i++) {
+        if (i < calls && !pass->tape->ends[i]) continue;
+        CM_TRY(prepare_list(pass, pass->backward + at[first], at[i] - at[first], &pass->parts[at[first]]));
+        first = i;
+    }
+    return CM_OK;
+}
+
 /* Of one that trains. */
 static cm_status prepare_lists(cm_pass *pass) {
     const cm_backend *backend = pass->stream->backend;
     if (!pass->tape->training || !backend->kind->prepare_list || backend->is_eager) return CM_OK;
     CM_TRY(prepare_list(pass, pass->forward, pass->forwards, &pass->graph[0]));
+    if (pass->tape->ends) return prepare_parts(pass);
     return prepare_list(pass, pass->backward, pass->backwards, &pass->graph[1]);
 }
 
@@ -145,9 +156,9 @@ static cm_status build(cm_pass *pass) {
     CM_TRY(cm_alloc(&pass->backward_at, (size_t)tape->backward.count + 1, sizeof(int), "the calls of a pass"));
     CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards, NULL));
     CM_TRY(build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at));
+    CM_TRY(cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass"));
     CM_TRY(fuse(pass));
-    CM_TRY(prepare_lists(pass));
-    return cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass");
+    return prepare_lists(pass);
 }
 
 static void say(const cm_pass *pass) {

@@ -24,6 +24,7 @@ void cm_tape_destroy(cm_tape *tape) {
     free(tape->segments);
     free(tape->norm);
     free(tape->range);
+    free(tape->ends);
     free(tape);
 }
 

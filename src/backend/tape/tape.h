@@ -298,6 +298,9 @@ bool cm_tape_is_constant(const cm_tape *tape, cm_var var, float *value);
  * parameters [first, first + count), in elements of GRADIENT, are what they will be; 0: none is ever written. */
 int cm_tape_backward_calls(const cm_tape *tape);
 int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count);
+/* Likewise, before passes of it are created, which then prepare parts: the backward pass will be played in parts, of
+ * which one ends after so many calls, 0 to all (cm_pass_backward_part). Errors: CM_ERR_MEMORY. */
+cm_status cm_tape_end_part(cm_tape *tape, int calls) CM_MUST_USE;
 
 /* ---- playing ---------------------------------------------------------------------------------------------------- */
 typedef struct cm_pass cm_pass;

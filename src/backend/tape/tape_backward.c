@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/tape/tape_internal.h"
+#include "core/arena.h"
 
 /* A parameter's gradient is written if a written range covers it (a merged layer covers its parts). */
 static bool parameter_written(cm_tape *tape, cm_var x) {
@@ -166,6 +167,12 @@ void cm_tape_backward(cm_tape *tape) {
 }
 
 int cm_tape_backward_calls(const cm_tape *tape) { return tape->backward.count; }
+
+cm_status cm_tape_end_part(cm_tape *tape, int calls) {
+    if (!tape->ends) CM_TRY(cm_alloc(&tape->ends, (size_t)tape->backward.count + 1, sizeof *tape->ends, "a tape"));
+    tape->ends[calls] = true;
+    return CM_OK;
+}
 
 int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count) {
     const size_t begin = first * sizeof(float), end = begin + count * sizeof(float);

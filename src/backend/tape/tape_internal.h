@@ -89,6 +89,7 @@ struct cm_tape {
     int ranges, range_capacity;
     cm_tape_constant_fill constant[CM_TAPE_CONSTANTS];
     int constants;
+    bool *ends; /* [backward.count + 1] calls after which a part ends; NULL: backward is played as a whole; owned */
     size_t bytes[CM_MEM_COUNT];
 };
 

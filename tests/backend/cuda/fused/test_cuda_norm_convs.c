@@ -442,6 +442,32 @@ START_TEST(so_it_does_with_activations_that_are_recomputed) {
 }
 END_TEST
 
+/* As ranks do that sum gradients concurrently: chains are measured when a pass is created, so parts are, too. */
+START_TEST(so_it_does_in_parts_that_the_tape_knows) {
+    void *base[CM_MEM_COUNT];
+    cm_test_unrolled want, got;
+    open_unrolled(&want, &apart, CM_RECOMPUTE_NONE), run_unrolled(&want);
+    open_unrolled(&got, &fused, CM_RECOMPUTE_NONE);
+    const int all = cm_tape_backward_calls(got.unroll.tape), half = all / 2;
+    for (int m = 0; m < CM_MEM_COUNT; m++) base[m] = got.memory[m].base;
+    cm_pass_destroy(got.pass);
+    ck_assert_int_eq(cm_tape_end_part(got.unroll.tape, half), CM_OK);
+    ck_assert_int_eq(cm_pass_create(got.unroll.tape, got.stream, base, &got.pass), CM_OK);
+    run_unrolled(&got);
+    ck_assert_int_eq(fused_gradients, 0); /* the whole is no list that was prepared */
+    cuda_cpu_told = count;
+    ck_assert_int_eq(cm_pass_backward_part(got.pass, 0, half), CM_OK);
+    ck_assert_int_eq(cm_pass_backward_part(got.pass, half, all), CM_OK);
+    cuda_cpu_told = NULL;
+    ck_assert_int_eq(fused_gradients, 32);
+    ck_assert_int_eq(cm_pass_forward(got.pass), CM_OK);
+    ck_assert_int_eq(cm_pass_backward_part(got.pass, 0, half), CM_OK);
+    ck_assert_int_eq(cm_pass_backward_part(got.pass, half, all), CM_OK);
+    cm_test_unrolled_compare(&got, &want, 5e-2f);
+    cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("backend/cuda_norm_convs");
     TCase *results = tcase_create("results"), *which = tcase_create("which"), *whole = tcase_create("whole");
@@ -461,6 +487,7 @@ int main(void) {
     tcase_add_test(whole, a_residual_network_trains_as_by_its_calls);
     tcase_add_loop_test(whole, so_it_does_with_activations_that_are_recomputed, CM_RECOMPUTE_BLOCKS,
                         CM_RECOMPUTE_FULL + 1);
+    tcase_add_test(whole, so_it_does_in_parts_that_the_tape_knows);
     suite_add_tcase(suite, whole);
     return cm_test_main(suite);
 }
