@@ -199,28 +199,39 @@ static int most_positional(const cm_command *command) {
     return command->positional[0] != '\0';
 }
 
-/* Of this process: arguments borrow them. */
-static char zoo_folders[32][PATH_MAX];
+/* Words of this process that stand for the folders of agents: arguments borrow these. */
+enum { ZOO_WORDS = 32 };
+static struct {
+    const char *word;
+    char folder[PATH_MAX];
+} zoo[ZOO_WORDS];
+static int zoo_count;
 
 /* "zoo:NAME" as the folder of that agent. */
-static cm_status resolve_word(const char **word, int *used) {
+static cm_status resolve_word(const char **word) {
     if (!*word || !cm_zoo_is_name(*word)) return CM_OK;
-    if (*used == (int)(sizeof zoo_folders / sizeof *zoo_folders))
-        return cm_fail(CM_ERR_INPUT, "%.60s: more than %d agents of the zoo", *word, *used);
-    CM_TRY(cm_zoo_resolve(*word, zoo_folders[*used]));
-    *word = zoo_folders[(*used)++];
+    if (zoo_count == ZOO_WORDS) return cm_fail(CM_ERR_INPUT, "%.60s: more than %d agents of the zoo", *word, zoo_count);
+    CM_TRY(cm_zoo_resolve(*word, zoo[zoo_count].folder));
+    zoo[zoo_count].word = *word;
+    *word = zoo[zoo_count++].folder;
     return CM_OK;
 }
 
+const char *cm_argument_written(const char *value) {
+    for (int i = 0; i < zoo_count; i++)
+        if (strcmp(zoo[i].folder, value) == 0) return zoo[i].word;
+    return value;
+}
+
 static cm_status resolve_zoo(cm_arguments *out) {
-    int used = 0;
+    zoo_count = 0;
     for (int i = 0; i < out->all_count; i++) {
         const bool is_last = out->value[out->all[i].flag] == out->all[i].value;
-        CM_TRY(resolve_word(&out->all[i].value, &used));
+        CM_TRY(resolve_word(&out->all[i].value));
         if (is_last) out->value[out->all[i].flag] = out->all[i].value;
     }
     if (strstr(out->command->positional, "NAME")) return CM_OK; /* of an agent, not of a folder */
-    for (int i = 0; i < out->positional_count; i++) CM_TRY(resolve_word(&out->positional[i], &used));
+    for (int i = 0; i < out->positional_count; i++) CM_TRY(resolve_word(&out->positional[i]));
     return CM_OK;
 }
 

@@ -85,6 +85,10 @@ const char *cm_argument(const cm_arguments *arguments, const char *flag);
 const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index);
 bool cm_argument_is_set(const cm_arguments *arguments, const char *flag);
 
+/* What a value, or a positional argument, was written as: "zoo:NAME" of the folder that took its place. For names that
+ * people read. */
+const char *cm_argument_written(const char *value);
+
 /* A number of a flag in [min, max], written as core/count.h says (20k); *out keeps its value if the flag was not given.
  */
 cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max,

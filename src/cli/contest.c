@@ -9,7 +9,7 @@
 enum { STANDARD_GAMES = 100, MOST_GAMES = 1000000, OPENING = 4 };
 
 cm_status cm_entrant_open(const cm_arguments *arguments, const char *flag, const char *name, cm_entrant *out) {
-    *out = (cm_entrant){.name = name};
+    *out = (cm_entrant){.name = cm_argument_written(name)};
     cm_status status = cm_opponent_parse(name, &out->opponent);
     if (status != CM_OK) return cm_fail_in(status, "%s", flag);
     if (out->opponent.kind != CM_OPPONENT_AGENT) return CM_OK;

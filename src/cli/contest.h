@@ -9,7 +9,7 @@
 
 /* A participant. */
 typedef struct cm_entrant {
-    const char *name; /* as the user wrote it; borrowed                        */
+    const char *name; /* cm_argument_written; borrowed                         */
     cm_opponent opponent;
     cm_loaded loaded;  /* of a run, owned; empty for the others                 */
     cm_player *player; /* owned; NULL until seated                             */

@@ -94,7 +94,7 @@ static void put_lost_line(cm_json_writer *json, const cm_games *games) {
 static void put_report(cm_json_writer *json, const report *r) {
     const cm_evaluation *e = &r->score.all;
     cm_json_begin_object(json, NULL);
-    cm_json_put_string(json, "opponent", r->opponent);
+    cm_json_put_string(json, "opponent", cm_argument_written(r->opponent));
     cm_json_put_int(json, "games", e->episodes);
     cm_json_put_int(json, "wins", e->wins);
     cm_json_put_int(json, "draws", e->draws);
@@ -183,7 +183,8 @@ static void print_header(const report *r, cm_text *text) {
     } else if (r->is_exhaustive) {
         snprintf(line, sizeof line, "%d lines: every reply sequence", r->score.all.episodes);
     } else {
-        snprintf(line, sizeof line, "%d games against %.300s%s", r->score.all.episodes, r->opponent, openings);
+        snprintf(line, sizeof line, "%d games against %.300s%s", r->score.all.episodes,
+                 cm_argument_written(r->opponent), openings);
     }
     cm_text_clear(text);
     cm_text_wrap(text, r->columns, line);
@@ -217,14 +218,18 @@ static void print_text(const report *r) {
 
 /* ---- playing ---- */
 
+static const char *own_name(const cm_arguments *arguments) {
+    return cm_argument_written(cm_argument(arguments, "--run"));
+}
+
 /* Scores, saves and prints the games. */
 static cm_status conclude(const cm_arguments *arguments, report *r) {
     const char *path = cm_argument(arguments, "--save-games");
     cm_games_score(r->games, &r->score);
     cm_evaluation_clip(&r->own->session->env.spec, &r->score.all);
     if (path && cm_games_is_sgf(path)) {
-        const char *run = cm_argument(arguments, "--run");
-        CM_TRY(cm_games_save_sgf(r->games, &r->own->session->env, run, r->opponent, path));
+        CM_TRY(cm_games_save_sgf(r->games, &r->own->session->env, own_name(arguments), cm_argument_written(r->opponent),
+                                 path));
     } else if (path) {
         CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
     }
@@ -279,7 +284,7 @@ static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant
                               .keeps_moves = true,
                               .tally = &ticker.tally,
                               .stop = cm_interrupt_asks()};
-    CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
+    CM_TRY(cm_entrant_seat(they, &session->env, own_name(arguments), &config.shape));
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
     (*ours)->time = they->player->time = time;
     config.players[0] = *ours, config.players[1] = they->player;

@@ -30,7 +30,8 @@ typedef struct entry_list {
 
 static cm_status enter(entry_list *list, const char *flag, const char *name) {
     for (int i = 0; i < list->count; i++) {
-        if (strcmp(list->entrants[i].name, name) == 0) return cm_fail(CM_ERR_INPUT, "ladder: %s is named twice", name);
+        if (strcmp(list->entrants[i].name, cm_argument_written(name)) == 0)
+            return cm_fail(CM_ERR_INPUT, "ladder: %s is named twice", cm_argument_written(name));
     }
     if (list->count == CM_ELO_MOST_PLAYERS) {
         return cm_fail(CM_ERR_INPUT, "ladder: at most %d players", CM_ELO_MOST_PLAYERS);

@@ -27,6 +27,28 @@ START_TEST(an_agent_stands_wherever_a_run_may) {
 }
 END_TEST
 
+/* Whatever is said of players, and not of files. */
+START_TEST(an_agent_is_called_what_the_user_wrote) {
+    static char games[1 << 14];
+    expect_ok("eval --run zoo:tictactoe --opponent zoo:tictactoe --games 2 --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"opponent\": \"zoo:tictactoe\""));
+    expect_ok("eval --run zoo:tictactoe --opponent zoo:tictactoe --games 2");
+    ck_assert_ptr_nonnull(strstr(result.out, "2 games against zoo:tictactoe, "));
+    expect_ok("eval --run zoo:go5 --opponent zoo:go5 --games 2 --simulations 2 --save-games games.sgf");
+    cm_program_file(cm_test_folder, "games.sgf", games, sizeof games);
+    ck_assert_msg(strstr(games, "PB[zoo\\:go5]PW[zoo\\:go5]") != NULL, "%s", games);
+    ck_assert_ptr_null(strstr(games, "/zoo/"));
+    expect_exit("eval --run zoo:tictactoe --opponent zoo:catch --games 2", 2,
+                "cumind: zoo:tictactoe plays tictactoe, zoo:catch plays catch: they cannot meet\n");
+    expect_ok("ladder zoo:tictactoe --include random --games 2");
+    ck_assert_ptr_nonnull(strstr(result.out, "zoo:tictactoe - random: "));
+    ck_assert_ptr_null(strstr(result.out, "/zoo/"));
+    expect_ok("ladder zoo:tictactoe --include random --games 2 --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"name\": \"zoo:tictactoe\""));
+    expect_exit("ladder zoo:tictactoe zoo:tictactoe --games 2", 2, "ladder: zoo:tictactoe is named twice\n");
+}
+END_TEST
+
 START_TEST(the_check_judges_by_the_interval) {
     expect_ok("zoo --check catch");
     ck_assert_ptr_nonnull(strstr(result.out, "zoo:catch"));
@@ -77,6 +99,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, the_list_has_every_agent_with_its_command);
     tcase_add_test(tests, an_agent_stands_wherever_a_run_may);
+    tcase_add_test(tests, an_agent_is_called_what_the_user_wrote);
     tcase_add_test(tests, the_check_judges_by_the_interval);
     tcase_add_test(tests, reproduce_begins_no_run_where_something_is);
     tcase_add_test(tests, a_training_that_was_stopped_is_not_judged_and_goes_on);
