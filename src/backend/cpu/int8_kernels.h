@@ -59,12 +59,13 @@ typedef struct cm_int8_kernels {
      */
     void (*rows)(uint32_t *out, const float *x, int stride, int rows, int columns, float inverse);
     void (*gemm)(const cm_gemm_int8 *g);
-    const cm_int8_winograd_tile *winograd; /* [CM_INT8_WINOGRADS], or NULL where direct sums are as fast */
+    const cm_int8_winograd_tile *winograd; /* [CM_INT8_WINOGRADS] of pairs; NULL of bytes */
+    const struct cm_int8_kernels *pairs;   /* what Winograd's convolutions use; NULL: direct sums are faster */
 } cm_int8_kernels;
 
 /* Each is there where the compiler's target has the instructions, cm_int8_base everywhere. */
 extern const cm_int8_kernels cm_int8_base, cm_int8_avx2, cm_int8_avxvnni, cm_int8_avx512, cm_int8_avx512vnni,
-    cm_int8_amx;
+    cm_int8_amx, cm_int8_pairs_avxvnni, cm_int8_pairs_avx512vnni;
 
 /* Those that this processor can run, best first; *count of them are written to out[]. */
 enum { CM_INT8_KERNELS = 6 };

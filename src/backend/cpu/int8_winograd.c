@@ -21,8 +21,8 @@ static const cm_int8_winograd_tile *best_tile(const cm_int8_kernels *kernels, co
                                               const cm_tensor *weight) {
     const cm_int8_winograd_tile *best = NULL;
     int fewest = INT_MAX;
-    for (int i = 0; kernels->winograd && i < CM_INT8_WINOGRADS; i++) {
-        const cm_int8_winograd_tile *tile = &kernels->winograd[i];
+    for (int i = 0; kernels->pairs && i < CM_INT8_WINOGRADS; i++) {
+        const cm_int8_winograd_tile *tile = &kernels->pairs->winograd[i];
         const int products = cm_winograd_products(tile->down, tile->across, x->dim[1], x->dim[2]);
         const uint32_t end = UINT32_C(1) << (31 - cm_int8_bits(tile->down, tile->across));
         if (products >= fewest || (uint32_t)weight->dim[3] >= end / LARGEST) continue;
@@ -145,8 +145,8 @@ cm_status cm_int8_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan 
     *out = &p->plan;
     p->plan.free_rest = free_winograd;
     p->plan.run = run;
-    p->kernels = cm_cpu_of(stream)->int8;
-    p->tile = best_tile(p->kernels, o.x, o.weight);
+    p->tile = best_tile(cm_cpu_of(stream)->int8, o.x, o.weight);
+    p->kernels = cm_cpu_of(stream)->int8->pairs;
     p->images = o.x->dim[0], p->height = o.x->dim[1], p->width = o.x->dim[2], p->channels = o.x->dim[3];
     p->outputs = o.weight->dim[0];
     p->down = (p->height + p->tile->down - 1) / p->tile->down;

@@ -5,19 +5,12 @@ static inline vi vi_dot(vi acc, vi a, vi b) {
     return (vi)_mm256_add_epi32((__m256i)acc, _mm256_madd_epi16((__m256i)a, (__m256i)b));
 }
 
-static inline void store(unsigned char *out, __m256i sixteen, int bytes) {
-    if (bytes == sizeof sixteen) {
-        _mm256_storeu_si256((__m256i *)(void *)out, sixteen);
-    } else {
-        memcpy(out, &sixteen, (size_t)bytes);
-    }
-}
+#include "backend/cpu/int8_ymm_pairs.inc"
 
-#include "backend/cpu/gemm_int8.inc"
-
-#include "backend/cpu/int8_winograd.inc"
-
-INT8_ROWS_OF(2, sizeof(int16_t), store)
-
-const cm_int8_kernels cm_int8_avx2 = {
-    .name = "AVX2", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm, .winograd = int8_winograd_tiles};
+const cm_int8_kernels cm_int8_avx2 = {.name = "AVX2",
+                                      .numbers = 2,
+                                      .zero = 0,
+                                      .rows = int8_rows,
+                                      .gemm = int8_gemm,
+                                      .winograd = int8_winograd_tiles,
+                                      .pairs = &cm_int8_avx2};

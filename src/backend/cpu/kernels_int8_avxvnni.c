@@ -19,5 +19,9 @@ static inline void store(unsigned char *out, __m256i sixteen, int bytes) {
 
 INT8_ROWS_OF(4, 1, store)
 
-const cm_int8_kernels cm_int8_avxvnni = {
-    .name = "AVX-VNNI", .numbers = 4, .zero = 0x80808080u, .rows = int8_rows, .gemm = int8_gemm};
+const cm_int8_kernels cm_int8_avxvnni = {.name = "AVX-VNNI",
+                                         .numbers = 4,
+                                         .zero = 0x80808080u,
+                                         .rows = int8_rows,
+                                         .gemm = int8_gemm,
+                                         .pairs = &cm_int8_pairs_avxvnni};

@@ -53,5 +53,10 @@ static void int8_rows(uint32_t *out, const float *x, int stride, int rows, int c
     }
 }
 
-const cm_int8_kernels cm_int8_base = {
-    .name = "base", .numbers = 2, .zero = 0, .rows = int8_rows, .gemm = int8_gemm, .winograd = int8_winograd_tiles};
+const cm_int8_kernels cm_int8_base = {.name = "base",
+                                      .numbers = 2,
+                                      .zero = 0,
+                                      .rows = int8_rows,
+                                      .gemm = int8_gemm,
+                                      .winograd = int8_winograd_tiles,
+                                      .pairs = &cm_int8_base};
