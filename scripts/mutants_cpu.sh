@@ -63,22 +63,41 @@ backend/cpu/int8_winograd.inc|y[2 * to] = far - far_odd|y[2 * to] = far + far_od
 backend/cpu/int8_winograd.inc|near - 2 * near_odd|near - near_odd
 backend/cpu/int8_winograd.inc|d[5] - d[3] - 4 * near_odd|d[5] - d[3] - 2 * near_odd
 backend/cpu/int8_winograd.inc|column[r] = vs_load(d + (size_t)r * line + (size_t)q * (size_t)channels)|column[r] = vs_load(d + (size_t)r * line)
-backend/cpu/int8_winograd.inc|3 * m[0] - three - m[2] + m[3]|3 * m[0] - three + m[2] + m[3]
-backend/cpu/int8_winograd.inc|m[2] + 2 * m[3] - three|m[2] + m[3] - three
-backend/cpu/int8_winograd.inc|4 * m[3] + 6 * m[4]|4 * m[3] + 5 * m[4]
-backend/cpu/int8_winograd.inc|6 * m[0] - near + far|4 * m[0] - near + far
-backend/cpu/int8_winograd.inc|far_odd - near_odd|far_odd + near_odd
-backend/cpu/int8_winograd.inc|4 * far - near|2 * far - near
-backend/cpu/int8_winograd.inc|4 * far_odd - near_odd + 24 * m[5]|4 * far_odd - near_odd + 6 * m[5]
-backend/cpu/int8_winograd.inc|954437177u) >> bits|954437177u) >> 2
+backend/cpu/int8_winograd.inc|m[0] + near + m[3]|m[0] - near + m[3]
+backend/cpu/int8_winograd.inc|near_odd + 2 * m[3]|near_odd + m[3]
+backend/cpu/int8_winograd.inc|near + 4 * m[3] + m[4]|near + 4 * m[3] - m[4]
+backend/cpu/int8_winograd.inc|m[0] + near + far|m[0] + near - far
+backend/cpu/int8_winograd.inc|near_odd + 2 * far_odd|near_odd + far_odd
+backend/cpu/int8_winograd.inc|near + 4 * far;|near + 2 * far;
+backend/cpu/int8_winograd.inc|2 * (4 * far_odd + m[5])|2 * (2 * far_odd + m[5])
+backend/cpu/int8_winograd.inc|far_odd + m[5])|far_odd + 2 * m[5])
+backend/cpu/int8_winograd.c|at[k] * (g[from] + at[k] * g|at[k] * (g[from] + g
+backend/cpu/int8_winograd.c|{3, -3, -1, 1, 6}|{3, -3, 1, 1, 6}
+backend/cpu/int8_winograd.c|{6, -4, -4, 1, 1, 12}|{6, -4, -4, 1, 1, 24}
+backend/cpu/int8_winograd.c|side == 3 ? three : four|four
+backend/cpu/int8_winograd.inc|sum * 954437177u|sum * 954437176u
+backend/cpu/int8_winograd.inc|1 << cm_int8_bits(down, across)|1 << 2
 backend/cpu/int8_winograd.inc|if (row < 0) continue;|
 backend/cpu/int8_kernels.h|(across == 3 ? 1 : 3)|(across == 3 ? 1 : 2)
 backend/cpu/int8_winograd.c|{0, 1, -1, 2, -2}|{0, 1, -1, 2, 2}
-backend/cpu/int8_winograd.c|at[k] * at[k] * g[2 * from]|at[k] * g[2 * from]
-backend/cpu/int8_winograd.c|weight->dim[3] >= end / LARGEST|weight->dim[3] >= end / LARGEST * 2
-backend/cpu/int8_winograd.c|top = (size_t)(t / p->across * p->tile->down)|top = (size_t)(t / p->across * p->tile->across)
+backend/cpu/int8_winograd.c|top + k / tile->across|top + k / tile->down
 backend/cpu/int8_winograd.c|(size_t)(c / 2) * CM_GEMM_PANEL|(size_t)0 * CM_GEMM_PANEL
-backend/cpu/int8_winograd.c|left = (size_t)(t % p->across * p->tile->across)|left = (size_t)(t % p->across)
+backend/cpu/int8_winograd.c|(size_t)top * p->line + (size_t)left|(size_t)top * p->line + (size_t)top
+backend/cpu/int8_winograd.c|p->group[i].tile, o.weight|p->group[0].tile, o.weight
+backend/cpu/int8_winograd.c|greater(elements, elements_of(p->group[i].tile))|elements_of(p->group[0].tile)
+backend/cpu/int8_winograd.c|packs[group - p->group]|packs[0]
+backend/cpu/int8_winograd.c|g.m = images * group->count|g.m = group->count
+backend/cpu/int8_winograd.c|image + (size_t)i * p->image);|image);
+backend/cpu/int8_winograd.c|g.c += (size_t)images * result;|g.c += result;
+backend/cpu/int8_winograd.c|if (g.residual) g.residual += (size_t)images * result;|
+backend/cpu/int8_winograd.c|weight->dim[0] < least |weight->dim[3] < least
+backend/cpu/int8_winograd.c|LEAST_OF_BYTES = 32|LEAST_OF_BYTES = 33
+backend/cpu/int8_board.c|(31 - bits)) / LARGEST|(32 - bits)) / LARGEST
+backend/cpu/int8_board.c|board->across.fours > 0 ? 4 : 3|board->down.fours > 0 ? 4 : 3
+backend/cpu/int8_board.c|4 * fours < places + 4|4 * fours < places
+backend/cpu/int8_board.c|left > 0 ? (left + 2) / 3 : 0|(left + 2) / 3 + 1
+backend/cpu/int8_board.c|4 * side.fours + 3 * i|3 * i
+backend/cpu/int8_board.c|4 * side.fours + 3 * side.threes|4 * side.fours
 backend/cpu/int8_winograd.c|h < p->height && w < p->width ?|h < p->height ?
 core/von_mises_words.inc|(p1 >> 32) ^ c[1][g] ^ k0|(p0 >> 32) ^ c[1][g] ^ k0
 core/von_mises_words.inc|key.word[1] += CM_PHILOX_KEY_1|key.word[1] += CM_PHILOX_KEY_0
@@ -100,12 +119,21 @@ core/von_mises.inc|return sine < 0 ? -size : size|return size
 core/von_mises.inc|CM_MATH(sin)(mu), CM_MATH(cos)(mu)|CM_MATH(cos)(mu), CM_MATH(sin)(mu)
 core/von_mises.inc|x < -pi ? (x + turn)|x < -pi ? (x - turn)
 END
+    # Survivors on other processors.
+    grep -qw avx512_vnni /proc/cpuinfo && cat <<'END'
+backend/cpu/kernels_int8_pairs_avx512vnni.c|(__m512i)acc, (__m512i)a, (__m512i)b|(__m512i)acc, (__m512i)a, (__m512i)a
+backend/cpu/kernels_int8_pairs_avx512vnni.c|_mm512_dpwssd_epi32|_mm512_dpwssds_epi32
+backend/cpu/int8_zmm_pairs.inc|(columns - k + 1) / 2|(columns - k) / 2
+backend/cpu/int8_zmm_pairs.inc|vf_load(x + k)|vf_load(x)
+END
+    return 0
 }
 
-INT8=(int8 int8_winograd kernels_int8_base)
+INT8=(int8 int8_board int8_winograd kernels_int8_base)
 ANGLES=(von_mises von_mises_base)
 if [ "$(uname -m)" = x86_64 ]; then
     INT8+=(kernels_int8_avx2 kernels_int8_avx512 kernels_int8_avx512vnni kernels_int8_avxvnni kernels_int8_amx)
+    INT8+=(kernels_int8_pairs_avx512vnni kernels_int8_pairs_avxvnni)
     ANGLES+=(von_mises_avx2 von_mises_avx512)
 fi
 

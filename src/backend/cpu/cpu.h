@@ -3,7 +3,7 @@
  *   cpu.c, plan.c         the class: opening, streams; plans and their lookup
  *   product.h, pack.c     matrix products, packed weights
  *   dense.c, lstm.c       dense layers and lstm by them
- *   int8.h, int8_winograd.h  dense layers and convolutions in 8 bits; int8_kernels.h, kernels_int8*.c: its kernels
+ *   int8*.h               dense layers and convolutions in 8 bits; int8_kernels.h, kernels_int8*.c: its kernels
  *   conv.c, winograd.h, conv_lines.h  convolutions by oneDNN, by Winograd's algorithm, with a stride line by line
  *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
  *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
@@ -87,7 +87,7 @@ cm_status cm_pack_refresh(cm_cpu *cpu, const void *block, size_t bytes, cm_pool 
 
 /* ---- plans ---------------------------------------------------------------------------------------------------- */
 
-enum { CM_PLAN_PACKS = 2 };
+enum { CM_PLAN_PACKS = 4 };
 
 typedef struct cm_plan cm_plan;
 struct cm_plan {

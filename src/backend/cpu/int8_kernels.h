@@ -2,7 +2,7 @@
  *
  * Numbers lie in words of 32 bits along k, as an instruction takes them: four bytes, those of x with 128 added, which
  * makes them unsigned (VNNI, AMX; the sums are then too large by what `excess` says), or a pair of 16 bits, of which no
- * product saturates (vpmaddwd; vpmaddubsw would). */
+ * product saturates (vpmaddwd, vpdpwssd; vpmaddubsw would). */
 #ifndef CM_BACKEND_CPU_INT8_KERNELS_H
 #define CM_BACKEND_CPU_INT8_KERNELS_H
 

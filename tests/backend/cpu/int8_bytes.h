@@ -108,6 +108,6 @@ static inline void tile_row(uint32_t *to, const uint32_t *from, int words) {
 static const cm_int8_kernels int8_tiled = {
     .name = "tiles", .numbers = 4, .zero = 0x80808080u, .rows = int8_rows, .gemm = int8_amx_gemm};
 static const cm_int8_kernels int8_bytes = {
-    .name = "bytes", .numbers = 4, .zero = 0x80808080u, .rows = int8_rows, .gemm = int8_gemm};
+    .name = "bytes", .numbers = 4, .zero = 0x80808080u, .rows = int8_rows, .gemm = int8_gemm, .pairs = &cm_int8_base};
 
 #endif
