@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/printable.h"
+#include "core/retry.h"
 #include "core/terminal.h"
 
 enum { LINE_BYTES = 2048 };
@@ -35,18 +36,23 @@ static bool write_line(int file, const char *prefix, const char *line) {
     return cm_terminal_write(file, text);
 }
 
+/* Once for a file. */
+static void complain(void) {
+    char complaint[128];
+    if (sink.file_failed) return;
+    sink.file_failed = true;
+    snprintf(complaint, sizeof complaint, "the log file cannot be written: %s; lines are missing in it",
+             strerror(errno));
+    write_line(STDERR_FILENO, level_prefixes[CM_WARNING], complaint);
+}
+
 static void write_to_file(cm_log_level level, const char *line) {
     char stamp[32] = "", prefix[64];
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local)) strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
     snprintf(prefix, sizeof prefix, "%s %-7s ", stamp, level_names[level]);
-    if (write_line(sink.file, prefix, line) || sink.file_failed) return;
-    sink.file_failed = true;
-    char complaint[128];
-    snprintf(complaint, sizeof complaint, "the log file cannot be written: %s; lines are missing in it",
-             strerror(errno));
-    write_line(STDERR_FILENO, level_prefixes[CM_WARNING], complaint);
+    if (!write_line(sink.file, prefix, line)) complain();
 }
 
 void cm_log(cm_log_level level, const char *format, ...) {
@@ -75,43 +81,62 @@ void cm_log_set_level(cm_log_level level) {
     pthread_mutex_unlock(&sink.lock);
 }
 
-/* The lock is held. */
-static void take_file(int file, bool is_kept) {
-    if (sink.file >= 0) close(sink.file);
+/* The lock is held. Returns the file before it, which the caller closes; -1: none. */
+static int take_file(int file, bool is_kept) {
+    const int before = sink.file;
     sink.file = file, sink.is_kept = is_kept, sink.file_failed = false;
+    return before;
 }
 
-/* The lock is held. What a disk has no space for is missing, as the next line will say. */
-static void write_kept(int file) {
+static void close_file(int file) {
+    if (file >= 0) close(file);
+}
+
+static bool write_all(int file, const char *data, ssize_t size) {
+    for (ssize_t n = 0; size > 0; data += n, size -= n) {
+        do n = write(file, data, (size_t)size);
+        while (cm_is_eintr(n));
+        if (n <= 0) return false;
+    }
+    return true;
+}
+
+/* The lock is held. Lines of `kept` go to the file that has taken its place. */
+static void write_kept(int kept) {
     char piece[LINE_BYTES];
-    ssize_t n;
-    if (!sink.is_kept || lseek(sink.file, 0, SEEK_SET) != 0) return;
-    while ((n = read(sink.file, piece, sizeof piece)) > 0)
-        if (dprintf(file, "%.*s", (int)n, piece) < 0) return;
+    bool is_written = lseek(kept, 0, SEEK_SET) == 0;
+    ssize_t n = 1;
+    while (is_written && n > 0) {
+        do n = read(kept, piece, sizeof piece);
+        while (cm_is_eintr(n));
+        is_written = n >= 0 && write_all(sink.file, piece, n);
+    }
+    if (!is_written) complain();
 }
 
 cm_status cm_log_open(const cm_dir *dir, const char *name) {
     int file;
     CM_TRY(cm_dir_append(dir, name, &file));
     pthread_mutex_lock(&sink.lock);
-    write_kept(file);
-    take_file(file, false);
+    const bool was_kept = sink.is_kept;
+    const int before = take_file(file, false);
+    if (was_kept) write_kept(before);
+    close_file(before);
     pthread_mutex_unlock(&sink.lock);
     return CM_OK;
 }
 
-cm_status cm_log_keep(void) {
+void cm_log_keep(void) {
     const int file = memfd_create("log", MFD_CLOEXEC);
-    if (file < 0) return cm_fail(CM_ERR_IO, "lines of the log cannot be kept: %s", strerror(errno));
+    if (file < 0) cm_log(CM_WARNING, "the first lines will be missing in the log: %s", strerror(errno));
     pthread_mutex_lock(&sink.lock);
-    take_file(file, true);
+    close_file(take_file(file, file >= 0));
     pthread_mutex_unlock(&sink.lock);
-    return CM_OK;
 }
 
 void cm_log_close(void) {
     pthread_mutex_lock(&sink.lock);
-    take_file(-1, false);
+    close_file(take_file(-1, false));
     pthread_mutex_unlock(&sink.lock);
 }
 

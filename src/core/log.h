@@ -25,8 +25,8 @@ cm_status cm_log_open(const cm_dir *dir, const char *name) CM_MUST_USE;
 void cm_log_close(void); /* allowed when none is open */
 
 /* Keeps these lines in memory, until cm_log_open writes them at the head of its own or cm_log_close drops them: for
- * whoever does not know yet whether there may be a file. Errors: CM_ERR_IO. */
-cm_status cm_log_keep(void) CM_MUST_USE;
+ * whoever does not know yet whether there may be a file. Where that is not to be had they are lost, with a warning. */
+void cm_log_keep(void);
 
 /* Between the two nothing is logged: for whoever writes to the terminal that lines of the log go to. */
 void cm_log_hold(void);

@@ -271,20 +271,25 @@ static cm_status open_metrics(cm_run *run) {
     return cm_metrics_open(&run->metrics, &run->directory.dir, metrics_name, run->state.metrics_bytes, last);
 }
 
+/* What dead writers have left may fill the disk: it goes before anything is written. */
+static cm_status clean_files(const cm_run *run) {
+    CM_TRY(cm_checkpoint_clean(run->store));
+    cm_episode_files_clean(&run->directory.dir);
+    return CM_OK;
+}
+
 /* The run's files become those of one that goes on from what was loaded. */
 static cm_status go_on_with_files(cm_run *run, const cm_run_request *request) {
     if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(cm_run_go_on(run));
-    if (!cm_run_leads(run)) return CM_OK;
-    CM_TRY(cm_checkpoint_clean(run->store));
-    cm_episode_files_clean(&run->directory.dir);
-    return begin_directory(run, request);
+    return cm_run_leads(run) ? begin_directory(run, request) : CM_OK;
 }
 
-/* All that could refuse the run has let it pass: from now on its files are written. */
+/* All that could refuse the run but a disk that fails has let it pass: from now on its files are written. */
 static cm_status open_files(cm_run *run, const cm_run_request *request) {
     char dump[48] = "not-finite.safetensors";
     if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
     CM_TRY(cm_path_join(run->dump, sizeof run->dump, run->directory.path, dump));
+    if (cm_run_leads(run) && request->resume) CM_TRY(clean_files(run));
     if (cm_run_leads(run)) CM_TRY(cm_log_open(&run->directory.dir, log_name));
     if (request->resume) CM_TRY(go_on_with_files(run, request));
     CM_TRY(open_metrics(run));
@@ -305,7 +310,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     cm_run_say_setup(run);
     if (request->resume) CM_TRY(look_at_checkpoint(run, request));
     CM_TRY(cm_run_advise_of_pictures(run, open_engine(run, request)));
-    if (cm_run_leads(run)) CM_TRY(cm_log_keep());
+    if (cm_run_leads(run)) cm_log_keep();
     if (request->resume) CM_TRY(load_checkpoint(run));
     CM_TRY(cm_run_count(run));
     if (request->resume) CM_TRY(cm_run_check_counts(run));

@@ -29,6 +29,7 @@ static bool is_interrupting;    /* every second call */
 static _Atomic bool is_failing; /* once */
 static bool is_kept;            /* nothing can be removed */
 static bool is_read_only;       /* the run's folder, for links */
+static char filler[160];        /* a folder that fills the disk, while it is there; "": none */
 static int refused_lines;       /* of metrics, that find no space */
 static const char *trigger;     /* in what is written; NULL: none */
 static void (*act)(void);       /* then */
@@ -92,8 +93,9 @@ int unlinkat(int at, const char *path, int flags) {
 }
 
 int symlinkat(const char *target, int at, const char *name) {
-    if (is_read_only) errno = EROFS;
-    return is_read_only ? -1 : (int)syscall(SYS_symlinkat, target, at, name);
+    const bool is_filled = filler[0] && cm_file_is_directory(filler);
+    if (is_read_only || is_filled) errno = is_filled ? ENOSPC : EROFS;
+    return is_read_only || is_filled ? -1 : (int)syscall(SYS_symlinkat, target, at, name);
 }
 
 int statvfs(const char *restrict path, struct statvfs *restrict out) {
@@ -149,6 +151,7 @@ static void end(void) {
     is_failing = false;
     refused_lines = 0;
     trigger = NULL;
+    filler[0] = '\0';
 }
 
 static void expect_unbroken(const cm_run_result *result) {
@@ -314,6 +317,18 @@ START_TEST(files_that_vanish_from_a_checkpoint_are_written_again) {
 }
 END_TEST
 
+/* Of a save that was killed for want of it. */
+START_TEST(a_folder_that_fills_the_disk_goes_before_files_are_written) {
+    cm_run_result result;
+    train("filled", false, half, &result);
+    path_of("filled", "checkpoints/.writing-3-999", filler);
+    ck_assert_int_eq(cm_directory_make(filler), CM_OK);
+    train("filled", true, whole, &result);
+    ck_assert(!cm_file_is_directory(filler));
+    expect_unbroken(&result);
+}
+END_TEST
+
 /* What a whole checkpoint may be dropped for is not advised. */
 START_TEST(a_folder_that_cannot_be_written_is_no_damage) {
     cm_run_result result;
@@ -339,6 +354,7 @@ int main(void) {
     tcase_add_test(tests, interrupted_calls_are_made_again);
     tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
     tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);
+    tcase_add_test(tests, a_folder_that_fills_the_disk_goes_before_files_are_written);
     tcase_add_test(tests, a_folder_that_cannot_be_written_is_no_damage);
     tcase_set_timeout(tests, 60);
     return cm_test_main(suite);
