@@ -638,10 +638,10 @@ backend/cuda/fused/norm_convs_backward.c|return (t->data != NULL) +|return
 backend/cuda/fused/norm_convs.c|rest && disturb(&link, rest)|false
 backend/cuda/fused/norm_convs.c|    for (int i = 0; i < count; i++) {\n        const cm_call *rest|    for (int i = 0; i < count - 1; i++) {\n        const cm_call *rest
 backend/cuda/fused/norm_convs.c|if (way->take_rest) (void)way->take_rest(&link, &memory);|
-backend/cuda/fused/norm_convs.c| || cm_op_tensor_written(rest->op, k)|
+backend/cuda/fused/norm_convs.c|cm_op_tensor_written(rest->op, k)) &&|false) &&
 backend/cuda/fused/norm_convs.c|status == CM_ERR_MEMORY ? CM_OK : status|status
 backend/cuda/fused/norm_convs.c|if (!is_link(way, call)) return call;|
-backend/cuda/fused/norm_convs.c|(cm_op_tensor_written(link->op, i) || cm_op_tensor_written(rest->op, k)) &&|
+backend/cuda/fused/norm_convs.c|if ((cm_op_tensor_written(link->op, i)|if ((true
 backend/cuda/ops/optimizer.h|copy->window + copy->window - 1 - turned.column|copy->window + turned.column
 backend/cuda/ops/optimizer.h|cm_place of = {place.column * copy->window|cm_place of = {turned.row * copy->window
 END
